@@ -392,6 +392,10 @@ fn both_texts(details: &Value) -> Option<(String, String)> {
     if from.is_empty() {
         return old.is_empty().then_some((old, to));
     }
+    // Where words are taken out and a line ends behind them, so is its end.
+    let line = format!("{from}\n");
+    let takes_line = to.is_empty() && !from.ends_with('\n') && old.contains(&line);
+    let from = if takes_line { line } else { from };
     let new = if details["replaceAll"] == true {
         old.replace(&from, &to)
     } else {

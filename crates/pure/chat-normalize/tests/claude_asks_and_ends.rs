@@ -280,6 +280,55 @@ fn a_call_that_was_lost_with_the_program_was_refused_by_nobody_and_its_turn_was_
     assert_eq!(took, Some(None), "nobody knows how long it ran");
 }
 
+/// No line of the program says so: it was killed, and the session taken up again.
+#[test]
+fn the_turn_that_was_cut_off_is_the_one_whose_call_got_no_result() {
+    let prompt = |uuid: &str, seconds: u32| said("user", uuid, seconds, json!("Go"));
+    let call = calls("c", 1, "Bash", &json!({"command": "sleep 60"}));
+    let ends = |lines: &[Value]| {
+        let events = transcript(lines);
+        let ends = events.iter().filter_map(|event| match &event.payload {
+            Payload::TurnEnd(end) => Some((
+                event.turn_id.clone().unwrap(),
+                end.outcome.clone().unwrap(),
+                end.extra.get("guessed").is_some(),
+            )),
+            _ => None,
+        });
+        ends.map(|(turn, outcome, guessed)| format!("{turn} {outcome}, guessed: {guessed}"))
+            .collect::<Vec<_>>()
+            .join("; ")
+    };
+    let killed = [prompt("u1", 0), call];
+    let and = |lines: &[Value]| [&killed[..], lines].concat();
+    assert_eq!(
+        ends(&and(&[prompt("u2", 900), text("a2", 901, "Done.")])),
+        "u1 interrupted, guessed: true; u2 completed, guessed: true"
+    );
+    assert_eq!(
+        ends(&and(&[prompt("u2", 900)])),
+        "u1 interrupted, guessed: true; u2 interrupted, guessed: true"
+    );
+    assert_eq!(
+        ends(&and(&[
+            prompt("u2", 900),
+            text("a2", 901, "Done."),
+            cost_state()
+        ])),
+        "u1 interrupted, guessed: true; u2 completed, guessed: true"
+    );
+    let duration = json!({"type": "system", "subtype": "turn_duration", "durationMs": 1000, "uuid": "d2",
+        "sessionId": "s1", "timestamp": "2026-01-01T00:15:02.000Z"});
+    assert_eq!(
+        ends(&and(&[
+            prompt("u2", 900),
+            text("a2", 901, "Done."),
+            duration
+        ])),
+        "u1 interrupted, guessed: true; u2 completed, guessed: false"
+    );
+}
+
 #[test]
 fn the_end_of_the_program_ends_the_turn_that_is_open() {
     let prompt = said("user", "u1", 0, json!("Go"));

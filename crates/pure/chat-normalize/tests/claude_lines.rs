@@ -255,6 +255,53 @@ fn a_file_written_again_as_it_was_is_not_made_anew() {
     );
 }
 
+/// Where words are taken out and nothing stands behind them in their line, the program takes out the line's end, too.
+#[test]
+fn a_line_that_is_taken_out_leaves_no_empty_one() {
+    let edit = |old: &str, all: bool, lines: &[&str]| {
+        let hunk = json!({"oldStart": 1, "oldLines": 3, "newStart": 1, "newLines": lines.len() - 1, "lines": lines});
+        let mut result = said(
+            "user",
+            "r1",
+            2,
+            json!([{"type": "tool_result", "tool_use_id": "w1", "content": "updated"}]),
+        );
+        result["toolUseResult"] = json!({"filePath": "/w/a", "oldString": old, "newString": "", "replaceAll": all,
+            "originalFile": "one\ntwo one\nthree\n", "structuredPatch": [hunk]});
+        let call = json!({"type": "tool_use", "id": "w1", "name": "Edit",
+            "input": {"file_path": "/w/a", "old_string": old, "new_string": "", "replace_all": all}});
+        let events = transcript(&[
+            said("user", "u1", 0, json!("go")),
+            said("assistant", "a1", 1, json!([call])),
+            result,
+        ]);
+        let told = events.iter().find_map(|event| match &event.payload {
+            Payload::FileEdit(edit) => Some(edit),
+            _ => None,
+        });
+        let told = told.unwrap();
+        assert!(told.full_diff_available);
+        let diff = told.full_diff.as_ref().unwrap().preview();
+        let (_, lines) = diff.split_once("@@\n").unwrap();
+        (told.lines_added, told.lines_removed, lines.to_owned())
+    };
+    let whole = [" one", "-two one", " three"];
+    assert_eq!(
+        edit("two one", false, &whole),
+        (0, 1, whole.join("\n") + "\n")
+    );
+    let words = [" one", "-two one", "+ one", " three"];
+    assert_eq!(edit("two", false, &words), (1, 1, words.join("\n") + "\n"));
+    // Words at the end of a line, too.
+    let joined = [" one", "-two one", "-three", "+twothree"];
+    assert_eq!(
+        edit(" one", false, &joined),
+        (1, 2, joined.join("\n") + "\n")
+    );
+    let all = ["-one", "-two one", "-three", "+two three"];
+    assert_eq!(edit("one", true, &all), (1, 3, all.join("\n") + "\n"));
+}
+
 fn stream(lines: &[Value]) -> Vec<ChatEvent> {
     let init =
         json!({"type": "system", "subtype": "init", "session_id": "s1", "cwd": "/w", "uuid": "i1"});
@@ -408,6 +455,86 @@ fn the_tokens_of_a_turn_are_those_of_its_sub_agents_too() {
         ]),
         [500, 50]
     );
+}
+
+/// Two sub-agents work at the same time: a message of one goes on behind those of the other and of the main agent.
+#[test]
+fn the_tokens_of_each_message_are_told_once_however_agents_take_turns() {
+    let answer = |uuid: &str, id: &str, tokens: u32, block: Value| {
+        json!({"type": "assistant", "uuid": uuid, "sessionId": "s1", "timestamp": at(9), "message": {"id": id,
+            "role": "assistant", "content": [block], "usage": {"input_tokens": tokens, "output_tokens": 1}}})
+    };
+    let text = || json!({"type": "text", "text": "…"});
+    let task =
+        |id: &str| json!({"type": "tool_use", "id": id, "name": "Task", "input": {"prompt": id}});
+    let of_agent = |call: &str, line: Value| {
+        json!({"type": "progress", "uuid": format!("p-{}", line["uuid"]), "sessionId": "s1", "timestamp": at(9),
+            "parentToolUseID": call,
+            "data": {"type": "agent_progress", "agentId": format!("a-{call}"), "message": line}})
+    };
+    let result = |uuid: &str, call: &str| {
+        said(
+            "user",
+            uuid,
+            20,
+            json!([{"type": "tool_result", "tool_use_id": call, "content": "done"}]),
+        )
+    };
+    let events = transcript(&[
+        said("user", "u1", 0, json!("go")),
+        answer("m1", "main1", 100, task("one")),
+        of_agent("one", answer("o1", "of-one", 10, text())),
+        answer("m2", "main1", 100, task("two")),
+        of_agent("two", answer("t1", "of-two", 20, text())),
+        of_agent("one", answer("o2", "of-one", 11, text())),
+        of_agent("two", answer("t2", "of-two", 21, text())),
+        of_agent("two", answer("t3", "of-two-b", 22, text())),
+        result("r1", "one"),
+        result("r2", "two"),
+        answer("m3", "main2", 101, text()),
+    ]);
+    let response = |event: &ChatEvent| event.response_id.clone().unwrap();
+    let told = events.iter().filter_map(|event| match &event.payload {
+        Payload::Usage(usage) => Some((response(event), usage.input_tokens)),
+        _ => None,
+    });
+    let told: Vec<(String, u64)> = told.collect();
+    assert_eq!(
+        told,
+        [
+            ("of-two", 21),
+            ("of-one", 11),
+            ("of-two-b", 22),
+            ("main1", 100),
+            ("main2", 101),
+        ]
+        .map(|(response, tokens)| (response.to_owned(), tokens))
+    );
+    // They stand where the message stands.
+    let place = |event: &ChatEvent| {
+        let ChatEvent {
+            turn_id,
+            agent_id,
+            parent_tool_call_id,
+            ..
+        } = event.clone();
+        (response(event), turn_id, agent_id, parent_tool_call_id)
+    };
+    let of_texts: Vec<_> = events
+        .iter()
+        .filter(|event| {
+            matches!(
+                event.payload,
+                Payload::AssistantDone(_) | Payload::ToolCall(_)
+            )
+        })
+        .map(place)
+        .collect();
+    let mut of_usages = events
+        .iter()
+        .filter(|event| matches!(event.payload, Payload::Usage(_)))
+        .map(place);
+    assert!(of_usages.all(|usage| of_texts.contains(&usage)));
 }
 
 #[test]

@@ -655,3 +655,58 @@ fn a_rollout_that_tells_no_end_of_a_turn_rests_once_it_is_quiet() {
     );
     assert_eq!(said(true), [busy()], "more comes until its end is told");
 }
+
+/// Files up to 0.77 say nothing of where a turn ends.
+#[test]
+fn the_last_turn_of_an_old_file_was_cut_off_where_an_answer_is_due() {
+    let line = |kind: &str, payload: serde_json::Value| json!({"timestamp": "2025-11-01T00:00:00.000Z", "type": kind, "payload": payload});
+    let prompt = |text: &str| {
+        line(
+            "event_msg",
+            json!({"type": "user_message", "message": text}),
+        )
+    };
+    let answer = |text: &str| {
+        line(
+            "event_msg",
+            json!({"type": "agent_message", "message": text}),
+        )
+    };
+    let call = line(
+        "response_item",
+        json!({"type": "function_call", "name": "shell", "call_id": "c1", "arguments": "{}"}),
+    );
+    let output = line(
+        "response_item",
+        json!({"type": "function_call_output", "call_id": "c1", "output": "ok"}),
+    );
+    let error = line("event_msg", json!({"type": "error", "message": "no quota"}));
+    let meta = line(
+        "session_meta",
+        json!({"id": "t1", "cli_version": "0.77.0", "cwd": "/w"}),
+    );
+    let ends = |lines: &[serde_json::Value]| {
+        let lines = [&[meta.clone(), prompt("One"), answer("1")], lines].concat();
+        let events = read_lines(Dialect::CodexRollout, &lines).events;
+        let ends = events.iter().filter_map(|event| match &event.payload {
+            Payload::TurnEnd(end) => {
+                let guessed = end.extra.get("guessed").map_or("", |_| ", guessed");
+                Some(format!("{}{guessed}", end.outcome.as_deref().unwrap()))
+            }
+            _ => None,
+        });
+        ends.collect::<Vec<_>>().join("; ")
+    };
+    assert_eq!(ends(&[]), "completed");
+    assert_eq!(ends(&[prompt("Two"), answer("2")]), "completed; completed");
+    let cut_off = "completed; interrupted, guessed";
+    assert_eq!(ends(&[prompt("Two")]), cut_off);
+    assert_eq!(ends(&[prompt("Two"), answer("So"), call.clone()]), cut_off);
+    let called = [prompt("Two"), answer("So"), call, output];
+    assert_eq!(ends(&called), cut_off);
+    assert_eq!(
+        ends(&[&called[..], &[answer("2")]].concat()),
+        "completed; completed"
+    );
+    assert_eq!(ends(&[prompt("Two"), error]), "completed; failed, guessed");
+}

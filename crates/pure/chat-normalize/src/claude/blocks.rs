@@ -194,8 +194,7 @@ impl Session {
             if !self.has_requests {
                 self.asks.begun(emitter, &call);
             }
-            self.calls.insert(native_id.clone(), call);
-            self.note_agent(&native_id);
+            self.note_call(&native_id, call);
         }
     }
 

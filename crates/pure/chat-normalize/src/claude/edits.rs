@@ -187,6 +187,8 @@ fn after(call: &Call, details: &Value, before: Option<&str>) -> Option<String> {
     }
 }
 
+/// The text with `old` replaced as the program does it: where words are taken out and a line ends behind them, so is
+/// its end.
 fn replaced(text: &str, old: &str, new: &str, all: bool) -> Option<String> {
     if old.is_empty() {
         return text.is_empty().then(|| new.to_owned());
@@ -194,6 +196,9 @@ fn replaced(text: &str, old: &str, new: &str, all: bool) -> Option<String> {
     if !text.contains(old) {
         return None;
     }
+    let line = format!("{old}\n");
+    let takes_line = new.is_empty() && !old.ends_with('\n') && text.contains(&line);
+    let old = if takes_line { &line } else { old };
     Some(if all {
         text.replace(old, new)
     } else {

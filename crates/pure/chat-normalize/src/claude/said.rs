@@ -1,6 +1,8 @@
 //! Who said a user's line: the person, or the program in the person's name.
 //!
-//! Claude Code puts its own words into `user` lines, wrapped in tags. The tags are those of 1.0 to 2.1.330.
+//! Claude Code puts its own words into `user` lines, wrapped in tags: such words are the whole of a text, or stand before
+//! or behind a person's, on lines of their own. Anywhere else a tag is quoted, and a person's words are kept to the
+//! letter. The tags are those of 1.0 to 2.1.330.
 
 use chat_event::gist;
 
@@ -25,6 +27,21 @@ pub(crate) enum Said {
     Injected(String),
 }
 
+/// Tags around what a command is, or what it printed: the whole of a text.
+const OF_COMMANDS: [&str; 8] = [
+    "command-name",
+    "command-args",
+    "command-message",
+    "local-command-stdout",
+    "local-command-stderr",
+    "bash-stdout",
+    "bash-stderr",
+    "bash-input",
+];
+
+/// The tag around what is told of a background task; words for the model can stand behind it.
+const TASK: &str = "task-notification";
+
 /// Tags around what the program tells the model in a person's message.
 const INJECTED: [&str; 10] = [
     "system-reminder",
@@ -47,39 +64,44 @@ pub(crate) fn piece_tag(at: usize) -> String {
     }
 }
 
-/// Takes a user's text apart, in the order of its pieces; words in between are a person's.
+/// Takes a user's text apart, in the order of its pieces; a person's words come last, a command first.
 pub(crate) fn pieces(text: &str) -> Vec<Said> {
-    let trimmed = text.trim();
-    if trimmed.starts_with("[Request interrupted by user") && trimmed.ends_with(']') {
-        return vec![Said::Interrupt];
+    pieces_of(&[text])
+}
+
+/// As `pieces`, of several texts in one line: what the program adds is often one of its own.
+pub(crate) fn pieces_of(texts: &[&str]) -> Vec<Said> {
+    if let [text] = texts {
+        let trimmed = text.trim();
+        if trimmed.starts_with("[Request interrupted by user") && trimmed.ends_with(']') {
+            return vec![Said::Interrupt];
+        }
     }
     let mut said = Vec::new();
-    let mut words = String::new();
+    let mut words = Vec::new();
     let mut command: Option<(String, String)> = None;
-    let mut rest = text;
-    // An element that is not closed once is not closed later either; looking again would take time without end.
-    let mut unclosed = Vec::new();
-    while let Some((before, name, inner, after)) = next_tag(rest, &mut unclosed) {
-        words.push_str(before);
-        match name {
-            "command-name" => command = Some((inner.trim().to_owned(), String::new())),
-            "command-args" => match &mut command {
-                Some((_, args)) => inner.trim().clone_into(args),
-                None => said.push(Said::Injected(inner.to_owned())),
-            },
-            // It says the command's name again.
-            "command-message" => {}
-            "local-command-stdout" | "local-command-stderr" => {
-                said.push(Said::Done(inner.to_owned()));
+    for text in texts {
+        let (elements, rest) = take_apart(text);
+        for Element { name, inner, .. } in elements {
+            match name {
+                "command-name" => command = Some((inner.trim().to_owned(), String::new())),
+                "command-args" => match &mut command {
+                    Some((_, args)) => inner.trim().clone_into(args),
+                    None => said.push(Said::Injected(inner.to_owned())),
+                },
+                // It says the command's name again.
+                "command-message" => {}
+                "local-command-stdout" | "local-command-stderr" => {
+                    said.push(Said::Done(inner.to_owned()));
+                }
+                "bash-stdout" | "bash-stderr" => said.push(Said::Output(inner.to_owned())),
+                "bash-input" => said.push(Said::Shell(format!("!{inner}"))),
+                TASK => said.push(Said::TaskNotification(inner.trim().to_owned())),
+                _ => said.push(Said::Injected(inner.trim().to_owned())),
             }
-            "bash-stdout" | "bash-stderr" => said.push(Said::Output(inner.to_owned())),
-            "bash-input" => said.push(Said::Shell(format!("!{inner}"))),
-            "task-notification" => said.push(Said::TaskNotification(inner.trim().to_owned())),
-            _ => said.push(Said::Injected(inner.trim().to_owned())),
         }
-        rest = after;
+        words.push(rest);
     }
-    words.push_str(rest);
     if let Some((name, args)) = command {
         let slash = if name.starts_with('/') { "" } else { "/" };
         let line = if args.is_empty() {
@@ -91,8 +113,9 @@ pub(crate) fn pieces(text: &str) -> Vec<Said> {
     }
     // Words without any tag are kept to the letter.
     if said.is_empty() {
-        return vec![Said::Words(text.to_owned())];
+        return vec![Said::Words(texts.join("\n"))];
     }
+    let words = words.join("\n");
     if !words.trim().is_empty() {
         said.push(Said::Words(words.trim().to_owned()));
     }
@@ -105,51 +128,89 @@ pub(crate) fn is_local(command: &str) -> bool {
     command.starts_with('/') && !is_work && gist::title(command).is_none()
 }
 
-/// The first known element of `text`: what stands before it, its name, what it holds, what stands behind it.
-fn next_tag<'a>(
-    text: &'a str,
-    unclosed: &mut Vec<&'static str>,
-) -> Option<(&'a str, &'static str, &'a str, &'a str)> {
-    const OTHERS: [&str; 9] = [
-        "command-name",
-        "command-args",
-        "command-message",
-        "local-command-stdout",
-        "local-command-stderr",
-        "bash-stdout",
-        "bash-stderr",
-        "bash-input",
-        "task-notification",
-    ];
-    let mut from = 0;
-    while let Some(at) = text[from..].find('<').map(|at| at + from) {
-        let tail = &text[at + 1..];
-        for name in OTHERS.into_iter().chain(INJECTED) {
-            let Some(inner) = tail
-                .strip_prefix(name)
-                .and_then(|tail| tail.strip_prefix('>'))
-            else {
-                continue;
-            };
-            if unclosed.contains(&name) {
-                continue;
-            }
-            let close = format!("</{name}>");
-            match inner.find(&close) {
-                Some(end) => {
-                    return Some((
-                        &text[..at],
-                        name,
-                        &inner[..end],
-                        &inner[end + close.len()..],
-                    ));
-                }
-                None => unclosed.push(name),
-            }
-        }
-        from = at + 1;
+/// An element of the program.
+struct Element<'a> {
+    name: &'static str,
+    inner: &'a str,
+    /// What stands behind it.
+    after: &'a str,
+}
+
+/// The program's elements in `text`, and what is left of it.
+fn take_apart(text: &str) -> (Vec<Element<'_>>, &str) {
+    let mut elements = Vec::new();
+    let mut left = text;
+    while let Some(element) = first_element(left) {
+        left = element.after;
+        elements.push(element);
     }
-    None
+    if left.trim().is_empty() {
+        return (elements, left);
+    }
+    // Those before a person's words, and those behind them.
+    let n_before = elements
+        .iter()
+        .take_while(|element| is_beside_words(element.name))
+        .enumerate()
+        .filter(|(_, element)| ends_line(element.after))
+        .last()
+        .map_or(0, |(at, _)| at + 1);
+    elements.truncate(n_before);
+    let mut rest = elements.last().map_or(text, |element| element.after);
+    let mut behind = Vec::new();
+    while let Some((before, element)) = last_element(rest) {
+        rest = before;
+        behind.push(element);
+    }
+    elements.extend(behind.into_iter().rev());
+    (elements, rest)
+}
+
+/// Whether a person's words may stand beside the element.
+fn is_beside_words(name: &str) -> bool {
+    name == TASK || INJECTED.contains(&name)
+}
+
+/// Whether nothing more stands in the line that `after` begins in the middle of.
+fn ends_line(after: &str) -> bool {
+    let rest = after.trim_start_matches([' ', '\t', '\r']);
+    rest.is_empty() || rest.starts_with('\n')
+}
+
+/// The element that `text` begins with.
+fn first_element(text: &str) -> Option<Element<'_>> {
+    let tail = text.trim_start().strip_prefix('<')?;
+    let (name, inner) = OF_COMMANDS
+        .into_iter()
+        .chain([TASK])
+        .chain(INJECTED)
+        .find_map(|name| Some((name, tail.strip_prefix(name)?.strip_prefix('>')?)))?;
+    let close = format!("</{name}>");
+    let (inner, after) = inner.split_once(&close)?;
+    Some(Element { name, inner, after })
+}
+
+/// The element beside words that `text` ends with, on lines of its own; what stands before it.
+fn last_element(text: &str) -> Option<(&str, Element<'_>)> {
+    let head = text.trim_end().strip_suffix('>')?;
+    let (name, inside) = INJECTED
+        .into_iter()
+        .find_map(|name| Some((name, head.strip_suffix(name)?.strip_suffix("</")?)))?;
+    // It begins behind an earlier one of that name, at the beginning of a line.
+    let from = inside
+        .rfind(&format!("</{name}>"))
+        .map_or(0, |at| at + name.len() + 3);
+    let open = format!("<{name}>");
+    let at = inside[from..]
+        .match_indices(&open)
+        .map(|(at, _)| from + at)
+        .find(|at| {
+            let line = inside[..*at].trim_end_matches([' ', '\t']);
+            line.is_empty() || line.ends_with('\n')
+        })?;
+    let inner = &inside[at + open.len()..];
+    let after = "";
+    Some((&text[..at], Element { name, inner, after }))
 }
 
 #[cfg(test)]
@@ -177,10 +238,11 @@ mod tests {
         );
         let command = "<command-name>/model</command-name>\n<command-message>model</command-message>\n<command-args>opus</command-args>";
         assert_eq!(pieces(command), [Said::Command("/model opus".to_owned())]);
-        let mixed = "Look\n<system-reminder>be kind</system-reminder>\nhere";
+        let mixed = "<ide_selection>a</ide_selection>\nLook\n\nhere\n<system-reminder>be kind</system-reminder>\n";
         assert_eq!(
             pieces(mixed),
             [
+                Said::Injected("a".to_owned()),
                 Said::Injected("be kind".to_owned()),
                 Said::Words("Look\n\nhere".to_owned())
             ]
@@ -196,6 +258,70 @@ mod tests {
         assert_eq!(
             pieces("<bash-stdout>a</bash-stdout><bash-stderr></bash-stderr>"),
             [Said::Output("a".to_owned()), Said::Output(String::new())]
+        );
+    }
+    #[test]
+    fn a_tag_that_a_person_quotes_is_a_persons_word() {
+        for words in [
+            "What does <command-name>/x</command-name> mean?",
+            "Why is there a <system-reminder>be kind</system-reminder>",
+            "<system-reminder>be kind</system-reminder> is what I see",
+            "<system-reminder>a</system-reminder><system-reminder>b</system-reminder>: why?",
+            "I see\n<system-reminder>\nbe kind\n</system-reminder>\nin the log",
+            "I see\n```\n<system-reminder>be kind</system-reminder>\n```",
+            "```\n<bash-stdout>a</bash-stdout>\n```\nis wrong",
+            "<command-name>/x</command-name>\nis what it writes",
+            "it writes\n<local-command-stdout>a</local-command-stdout>",
+            "- <ide_selection>a</ide_selection>",
+        ] {
+            assert_eq!(pieces(words), [Said::Words(words.to_owned())]);
+        }
+    }
+
+    #[test]
+    fn each_text_of_a_line_is_one_persons_or_the_programs() {
+        let reminder = "<system-reminder>be kind</system-reminder>";
+        assert_eq!(
+            pieces_of(&["Look", reminder, "at </system-reminder>"]),
+            [
+                Said::Injected("be kind".to_owned()),
+                Said::Words("Look\n\nat </system-reminder>".to_owned())
+            ]
+        );
+        assert_eq!(
+            pieces_of(&["<command-name>/x</command-name>", "with <b>care</b>"]),
+            [
+                Said::Command("/x".to_owned()),
+                Said::Words("with <b>care</b>".to_owned())
+            ]
+        );
+        assert_eq!(pieces_of(&["a ", "b"]), [Said::Words("a \nb".to_owned())]);
+    }
+
+    #[test]
+    fn elements_beside_words_stand_on_lines_of_their_own_one_behind_the_other() {
+        let one = "<system-reminder>one</system-reminder>";
+        let two = "<ide_diagnostics>two <system-reminder></ide_diagnostics>";
+        let said = [
+            Said::Injected("one".to_owned()),
+            Said::Injected("two <system-reminder>".to_owned()),
+            Said::Words("Go".to_owned()),
+        ];
+        for text in [
+            format!("{one}\n{two}\nGo"),
+            format!(" {one}{two} \r\n\nGo"),
+            format!("Go\n{one}\n{two}\n"),
+            format!("{one}\nGo\n\n  {two}"),
+        ] {
+            assert_eq!(pieces(&text), said, "{text}");
+        }
+        let notified = "<task-notification>\nk1\n</task-notification>\nRead the output";
+        assert_eq!(
+            pieces(notified),
+            [
+                Said::TaskNotification("k1".to_owned()),
+                Said::Words("Read the output".to_owned())
+            ]
         );
     }
 }

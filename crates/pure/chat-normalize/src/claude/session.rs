@@ -39,6 +39,8 @@ pub(crate) struct Session {
     pub(crate) seen: Seen,
     pub(crate) turns: Vec<Turn>,
     pub(crate) calls: BTreeMap<String, Call>,
+    /// How many calls of the main agent were made and have no result, by the turn they were made in.
+    waited_for: HashMap<String, u64>,
     pub(crate) messages: HashMap<String, Message>,
     n_messages: u64,
     /// With so many messages those that are whole and far back are forgotten; 0 at the beginning.

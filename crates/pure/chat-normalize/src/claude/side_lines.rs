@@ -344,6 +344,29 @@ pub(crate) fn said_by_program(emitter: &mut Emitter, place: &Place, text: &str) 
     }
 }
 
+/// Words of the program, where there are any, and what it attaches to them, such as the pages of a PDF that was read.
+pub(crate) fn given_by_program(
+    emitter: &mut Emitter,
+    place: &Place,
+    text: &str,
+    attachments: Option<Json>,
+) {
+    if !text.trim().is_empty() {
+        said_by_program(emitter, place, text);
+    }
+    // A notice holds no attachments, and what is large in a message is kept apart.
+    if attachments.is_some() {
+        let message = UserMessage {
+            attachments,
+            ..UserMessage::default()
+        };
+        let event = emitter.add("said", place, message);
+        event.extra.insert("from", Json::string("program"));
+    } else if text.trim().is_empty() {
+        emitter.pass_over("user, the program's without words");
+    }
+}
+
 /// What a sub-agent was started with; the call's arguments have the same words.
 pub(crate) fn said_to_sub_agent(
     emitter: &mut Emitter,

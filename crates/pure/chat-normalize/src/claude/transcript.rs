@@ -2,13 +2,13 @@
 //!
 //! | line | turn |
 //! |---|---|
-//! | a person's words or command | the open one ends, one begins |
+//! | a person's words or command | the open one ends, interrupted where a call of it has no result; one begins |
 //! | a notification that a background task ended | likewise, as the system's |
 //! | `system/turn_duration` | the open one ends |
 //! | what a command printed, nothing else in its turn | the open one ends |
 //! | a command that is the program's own business, `/model`; what it printed | told beside the turns |
 //! | `cost-state`: the program ends | the open one ends: interrupted where an answer or a result is due |
-//! | the file ends | the open one ends: interrupted where a call has no result |
+//! | the file ends | the open one ends: interrupted where a call of it has no result |
 //!
 //! An end that no line tells is when the turn was last worked in: until the next prompt the person was away.
 //!
@@ -249,14 +249,12 @@ impl Normalizer for ClaudeTranscript {
         self.tell_taken(emitter, |_| true);
         self.flush_usage(emitter);
         emitter.time_ms = self.worked_ms.unwrap_or(emitter.time_ms);
-        let has_open_call = self
-            .session
-            .calls
-            .values()
-            .any(|call| call.place.parent_tool_call_id.is_none());
-        let unanswered = self.session.turns.last().is_some_and(|turn| !turn.answered);
+        let has_open_call = self.session.waits_in(self.session.turns.last());
         self.session.close_all(emitter, |turn| {
-            match (turn.interrupted || has_open_call || unanswered, turn.failed) {
+            match (
+                turn.interrupted || has_open_call || !turn.answered,
+                turn.failed,
+            ) {
                 (true, _) => "interrupted",
                 (false, true) => "failed",
                 (false, false) => "completed",

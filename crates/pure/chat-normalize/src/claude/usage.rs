@@ -3,11 +3,13 @@
 //! `total_cost_usd` and `modelUsage` count from the session's beginning, over resumed runs too; `usage` of a `result`
 //! is that of the turn's main agent, without its sub-agents and without what the program asks beside them. The `usage` on `assistant` lines of a stream is that of `message_start` and is not used.
 
+use std::collections::BTreeMap;
+
 use chat_event::payload::Usage;
 use chat_event::{Extra, Json};
 use serde_json::Value;
 
-use crate::value::{amount_of, count_of, rounded, str_of};
+use crate::value::{amount_of, count_of, rounded, str_of, text_of};
 
 /// What was spent when the last turn ended.
 #[derive(Debug, Default)]
@@ -174,34 +176,47 @@ pub(crate) fn session_usage(result: &Value) -> Option<Usage> {
 }
 
 /// The usage of a transcript's message, put off until no later line of the message can correct it.
+///
+/// Agents work at the same time, so each has a message of its own that may go on.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
-    pub(crate) message_id: String,
-    pub(crate) usage: Option<Usage>,
+    /// The message's id and its usage, by the agent's chain; the main agent has none.
+    of_chains: BTreeMap<Option<Chain>, (String, Usage)>,
 }
 
+/// The call that started a sub-agent, and what the agent is called.
+pub(crate) type Chain = (Option<String>, String);
+
+/// Whose message it was, its id, and its usage.
+pub(crate) type Used = (Option<Chain>, String, Usage);
+
 impl Pending {
-    /// Takes the usage a line repeats; what an earlier message is left with, once another one begins.
-    pub(crate) fn take(&mut self, message: &Value) -> Option<(String, Usage)> {
-        let message_id = str_of(message, "id").unwrap_or("");
+    /// Takes the usage a line repeats; what an earlier message of its chain is left with, once another one begins.
+    pub(crate) fn take(&mut self, chain: Option<&Chain>, message: &Value) -> Option<Used> {
+        let message_id = text_of(message, "id")?;
         let tokens = message.get("usage").filter(|usage| usage.is_object())?;
-        if message_id.is_empty() {
-            return None;
-        }
-        let before = if self.message_id == message_id {
-            None
-        } else {
-            self.flush()
-        };
-        self.message_id = message_id.to_owned();
-        self.usage = Some(usage("response", tokens, str_of(message, "model")));
-        before
+        let usage = usage("response", tokens, str_of(message, "model"));
+        let chain = chain.cloned();
+        let (before, left) = self
+            .of_chains
+            .insert(chain.clone(), (message_id.to_owned(), usage))?;
+        (before != message_id).then_some((chain, before, left))
+    }
+
+    /// What is left of the sub-agents that `call` started, once it is over.
+    pub(crate) fn flush_call(&mut self, call: &str) -> Vec<Used> {
+        self.flush_where(|chain| chain.is_some_and(|(of, _)| of.as_deref() == Some(call)))
     }
 
     /// What is left.
-    pub(crate) fn flush(&mut self) -> Option<(String, Usage)> {
-        self.usage
-            .take()
-            .map(|usage| (std::mem::take(&mut self.message_id), usage))
+    pub(crate) fn flush(&mut self) -> Vec<Used> {
+        self.flush_where(|_| true)
+    }
+
+    fn flush_where(&mut self, is_over: impl Fn(Option<&Chain>) -> bool) -> Vec<Used> {
+        self.of_chains
+            .extract_if(.., |chain, _| is_over(chain.as_ref()))
+            .map(|(chain, (message_id, usage))| (chain, message_id, usage))
+            .collect()
     }
 }

@@ -83,7 +83,7 @@ pub(crate) struct Turn {
     /// The source said that it began, so it will say that it ends.
     pub(crate) is_told: bool,
     /// The error that was written in it.
-    error: Option<String>,
+    pub(crate) error: Option<String>,
 }
 
 /// Where a line belongs.
@@ -238,7 +238,9 @@ impl Session {
             ..Place::default()
         };
         self.tell_turn_diff(emitter, &turn.id, &place);
-        emitter.add_as(&format!("{}:end", turn.id), &place, end);
+        let guessed = end.extra.get("guessed").is_some();
+        let tag = if guessed { "end.guess" } else { "end" };
+        emitter.add_as(&format!("{}:{tag}", turn.id), &place, end);
     }
 
     /// Closes everything: the source is at its end. `outcome` is what a turn without its end is.

@@ -6,7 +6,7 @@ use chat_event::payload::{ToolCall, ToolError, ToolResult};
 use chat_event::{Extra, Json};
 use serde_json::Value;
 
-use super::Session;
+use super::{Session, Turn};
 use crate::claude::tools;
 use crate::emit::{Emitter, Place};
 
@@ -110,9 +110,35 @@ impl Session {
             .map_or_else(|| self.call_id(native_id), |call| call.id.clone());
         if let Some(call) = &call {
             self.finished.insert(&id, ());
-            self.agents.forget(call);
+            self.forget_call(call);
         }
         call
+    }
+
+    /// Whether the main agent waits for a call of the turn.
+    pub(crate) fn waits_in(&self, turn: Option<&Turn>) -> bool {
+        turn.is_some_and(|turn| self.waited_for.contains_key(&turn.id))
+    }
+
+    /// Takes note of a call that was made.
+    pub(crate) fn note_call(&mut self, native_id: &str, call: Call) {
+        if let Some(turn_id) = turn_of_main(&call) {
+            *self.waited_for.entry(turn_id.to_owned()).or_default() += 1;
+        }
+        self.agents.note(native_id, &call);
+        self.calls.insert(native_id.to_owned(), call);
+    }
+
+    fn forget_call(&mut self, call: &Call) {
+        self.agents.forget(call);
+        if let Some(turn_id) = turn_of_main(call)
+            && let Some(n) = self.waited_for.get_mut(turn_id)
+        {
+            *n -= 1;
+            if *n == 0 {
+                self.waited_for.remove(turn_id);
+            }
+        }
     }
 
     /// Gives a result to calls that will not get one, but for those that `stays_open`.
@@ -152,7 +178,7 @@ impl Session {
         let Some(call) = self.calls.remove(native_id) else {
             return;
         };
-        self.agents.forget(&call);
+        self.forget_call(&call);
         let message = if call.announced {
             "no result recorded"
         } else {
@@ -181,13 +207,12 @@ impl Session {
     pub(crate) fn agent_call(&self, prompt: &str) -> Option<String> {
         self.agents.with_prompt(prompt)
     }
+}
 
-    /// Remembers an open call that started an agent.
-    pub(crate) fn note_agent(&mut self, native_id: &str) {
-        if let Some(call) = self.calls.get(native_id) {
-            self.agents.note(native_id, call);
-        }
-    }
+/// The turn in which the main agent made the call.
+fn turn_of_main(call: &Call) -> Option<&str> {
+    let of_main = call.announced && call.place.parent_tool_call_id.is_none();
+    call.place.turn_id.as_deref().filter(|_| of_main)
 }
 
 impl Call {

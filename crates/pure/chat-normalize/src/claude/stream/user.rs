@@ -5,7 +5,7 @@ use chat_event::{Body, Json};
 use serde_json::Value;
 
 use super::{ClaudeStream, FORMAT};
-use crate::claude::said::{Said, piece_tag, pieces};
+use crate::claude::said::{Said, piece_tag, pieces_of};
 use crate::claude::side_lines;
 use crate::emit::{Emitter, Place};
 use crate::value::{is_true, str_of};
@@ -18,7 +18,7 @@ impl ClaudeStream {
             .unwrap_or(&Value::Null);
         let details = line.get("tool_use_result");
         match content {
-            Value::String(text) => self.user_text(emitter, line, place, text, None),
+            Value::String(text) => self.user_text(emitter, line, place, &[text.as_str()], None),
             Value::Array(blocks) => {
                 let n_results = blocks
                     .iter()
@@ -39,7 +39,7 @@ impl ClaudeStream {
                     }
                 }
                 if !texts.is_empty() || attachments.is_some() {
-                    self.user_text(emitter, line, place, &texts.join("\n"), attachments);
+                    self.user_text(emitter, line, place, &texts, attachments);
                 }
             }
             other => emitter.raw(place, FORMAT, "user content", other),
@@ -51,9 +51,10 @@ impl ClaudeStream {
         emitter: &mut Emitter,
         line: &Value,
         place: &Place,
-        text: &str,
+        texts: &[&str],
         attachments: Option<Json>,
     ) {
+        let text = &texts.join("\n");
         if place.parent_tool_call_id.is_some() {
             side_lines::said_to_sub_agent(emitter, place, text, attachments);
             return;
@@ -64,12 +65,13 @@ impl ClaudeStream {
                     compaction.summary = Some(text.to_owned());
                     self.flush_compaction(emitter);
                 }
-                None => side_lines::said_by_program(emitter, place, text),
+                None => side_lines::given_by_program(emitter, place, text, attachments),
             }
             return;
         }
         let replay = is_true(line, "isReplay");
-        for (at, said) in pieces(text).into_iter().enumerate() {
+        let mut attachments = attachments;
+        for (at, said) in pieces_of(texts).into_iter().enumerate() {
             let tag = piece_tag(at);
             match said {
                 Said::Interrupt => {
@@ -88,7 +90,7 @@ impl ClaudeStream {
                             let id = emitter.line_id().to_owned();
                             self.session.open_turn(emitter, &id, "user");
                         }
-                        self.user_message(emitter, &tag, &words, attachments.clone());
+                        self.user_message(emitter, &tag, &words, attachments.take());
                     } else {
                         emitter.pass_over("user, a replay of the prompt");
                     }

@@ -4,7 +4,8 @@ use chat_event::payload::SessionStart;
 use serde_json::{Map, Value};
 
 use super::{ClaudeTranscript, is_no_answer};
-use crate::emit::{Emitter, Place};
+use crate::claude::usage::Used;
+use crate::emit::Emitter;
 use crate::value::{is_true, list_of, str_of, text_of};
 
 impl ClaudeTranscript {
@@ -57,8 +58,8 @@ impl ClaudeTranscript {
             };
             self.session.facts.say(emitter, facts, Map::new());
         }
-        if let Some((id, usage)) = self.pending_usage.take(message) {
-            self.write_usage(emitter, &id, usage);
+        if let Some(used) = self.pending_usage.take(chain.as_ref(), message) {
+            self.write_usage(emitter, used);
         }
         emitter.keep_ids(true);
         self.session.assistant_blocks(emitter, &place, message);
@@ -70,27 +71,32 @@ impl ClaudeTranscript {
         }
     }
 
-    fn write_usage(
-        &mut self,
-        emitter: &mut Emitter,
-        message_id: &str,
-        usage: chat_event::payload::Usage,
-    ) {
-        let (response_id, turn_id) = match self.session.messages.get(message_id) {
-            Some(message) => (message.response_id.clone(), message.turn_id.clone()),
-            None => (message_id.to_owned(), None),
+    fn write_usage(&mut self, emitter: &mut Emitter, (chain, message_id, usage): Used) {
+        let mut place = self.place(chain.as_ref());
+        let response_id = match self.session.messages.get(&message_id) {
+            Some(message) => {
+                place.turn_id.clone_from(&message.turn_id);
+                message.response_id.clone()
+            }
+            None => {
+                place.turn_id = None;
+                message_id
+            }
         };
-        let place = Place {
-            turn_id,
-            ..Place::default()
-        }
-        .in_response(&response_id);
+        let place = place.in_response(&response_id);
         emitter.add_as(&format!("{response_id}:usage"), &place, usage);
     }
 
     pub(super) fn flush_usage(&mut self, emitter: &mut Emitter) {
-        if let Some((id, usage)) = self.pending_usage.flush() {
-            self.write_usage(emitter, &id, usage);
+        for used in self.pending_usage.flush() {
+            self.write_usage(emitter, used);
+        }
+    }
+
+    /// Writes what the sub-agents used that a call started, whose result came.
+    pub(super) fn flush_usage_of_call(&mut self, emitter: &mut Emitter, call: &str) {
+        for used in self.pending_usage.flush_call(call) {
+            self.write_usage(emitter, used);
         }
     }
 }

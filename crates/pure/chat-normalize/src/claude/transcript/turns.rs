@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::ClaudeTranscript;
 use crate::claude::said::{Said, is_local, pieces};
-use crate::claude::session::{Call, Turn};
+use crate::claude::session::Turn;
 use crate::claude::side_lines;
 use crate::emit::{Emitter, Place};
 use crate::value::text_of;
@@ -49,6 +49,7 @@ impl ClaudeTranscript {
     }
 
     pub(super) fn end_turn(&mut self, emitter: &mut Emitter, duration_ms: Option<u64>) {
+        let has_open_call = self.session.waits_in(self.session.turns.first());
         let Some(mut end) = self.end_of_turn() else {
             return;
         };
@@ -56,6 +57,10 @@ impl ClaudeTranscript {
         let now_ms = emitter.time_ms;
         // That the next prompt came shows that this turn is over, not how it went, nor that it went on until then.
         if duration_ms.is_none() {
+            // The program was killed in the middle of the call, and the session taken up again.
+            if has_open_call {
+                end.outcome = Some("interrupted".to_owned());
+            }
             end.extra.insert("guessed", Json::from(Value::Bool(true)));
             emitter.time_ms = self.worked_ms.unwrap_or(now_ms);
         }
@@ -119,9 +124,7 @@ impl ClaudeTranscript {
     pub(crate) fn leave(&mut self, emitter: &mut Emitter) {
         self.tell_taken(emitter, |_| true);
         self.flush_usage(emitter);
-        let calls = &self.session.calls;
-        let is_of_main = |call: &Call| call.place.parent_tool_call_id.is_none();
-        let has_open_call = calls.values().any(is_of_main);
+        let has_open_call = self.session.waits_in(self.session.turns.last());
         let turn = self.session.turns.last_mut();
         self.left = turn.map(|turn| {
             turn.interrupted |= has_open_call || (self.waits && !turn.failed);

@@ -5,7 +5,7 @@ use chat_event::{Body, Json};
 use serde_json::{Map, Value};
 
 use super::{ClaudeTranscript, FORMAT};
-use crate::claude::said::{Said, piece_tag, pieces};
+use crate::claude::said::{Said, piece_tag, pieces, pieces_of};
 use crate::claude::side_lines;
 use crate::emit::{Emitter, Place};
 use crate::value::{is_true, str_of, text_of};
@@ -23,9 +23,14 @@ impl ClaudeTranscript {
             .unwrap_or(&Value::Null);
         let place = self.place(chain.as_ref());
         match content {
-            Value::String(text) => {
-                self.user_text(emitter, line, chain.is_some(), &place, text, None)
-            }
+            Value::String(text) => self.user_text(
+                emitter,
+                line,
+                chain.is_some(),
+                &place,
+                &[text.as_str()],
+                None,
+            ),
             Value::Array(blocks) => {
                 let n_results = blocks
                     .iter()
@@ -36,7 +41,7 @@ impl ClaudeTranscript {
                 for block in blocks {
                     match str_of(block, "type").unwrap_or("") {
                         "tool_result" => {
-                            self.forget_output(block);
+                            self.call_is_over(emitter, block);
                             self.session
                                 .tool_result(emitter, &place, block, details, Some(line));
                             if chain.is_none() {
@@ -50,23 +55,17 @@ impl ClaudeTranscript {
                 }
                 let attachments = attachments(blocks);
                 if !texts.is_empty() || attachments.is_some() {
-                    self.user_text(
-                        emitter,
-                        line,
-                        chain.is_some(),
-                        &place,
-                        &texts.join("\n"),
-                        attachments,
-                    );
+                    self.user_text(emitter, line, chain.is_some(), &place, &texts, attachments);
                 }
             }
             other => emitter.raw(&place, FORMAT, "user content", other),
         }
     }
 
-    fn forget_output(&mut self, block: &Value) {
-        if let Some(id) = text_of(block, "tool_use_id") {
+    fn call_is_over(&mut self, emitter: &mut Emitter, result: &Value) {
+        if let Some(id) = text_of(result, "tool_use_id") {
             self.printed.remove(id);
+            self.flush_usage_of_call(emitter, id);
         }
     }
 
@@ -76,9 +75,10 @@ impl ClaudeTranscript {
         line: &Value,
         side: bool,
         place: &Place,
-        text: &str,
+        texts: &[&str],
         attachments: Option<Json>,
     ) {
+        let text = &texts.join("\n");
         if is_true(line, "isCompactSummary") {
             match &mut self.pending_compaction {
                 Some((_, _, _, compaction)) => compaction.summary = Some(text.to_owned()),
@@ -99,7 +99,7 @@ impl ClaudeTranscript {
                 [Said::Injected(inner)] => inner,
                 _ => text,
             };
-            side_lines::said_by_program(emitter, place, said);
+            side_lines::given_by_program(emitter, place, said, attachments);
             return;
         }
         if side {
@@ -111,9 +111,16 @@ impl ClaudeTranscript {
             .and_then(|origin| text_of(origin, "kind"))
             == Some("task-notification");
         let mut attachments = attachments;
-        let said = pieces(text);
+        let said = pieces_of(texts);
         // What a person says beside a command is a prompt.
         let is_prompt = said.iter().any(|said| matches!(said, Said::Words(_)));
+        let trigger = said.iter().find_map(|said| match said {
+            Said::Words(_) if woken => Some("system"),
+            Said::Command(_) if self.of_local => None,
+            Said::Words(_) | Said::Shell(_) | Said::Command(_) => Some("user"),
+            Said::TaskNotification(_) => Some("system"),
+            Said::Interrupt | Said::Done(_) | Said::Output(_) | Said::Injected(_) => None,
+        });
         for (at, said) in said.into_iter().enumerate() {
             let tag = piece_tag(at);
             match said {
@@ -123,7 +130,8 @@ impl ClaudeTranscript {
                 }
                 Said::Words(words) if woken => {
                     self.begin_turn(emitter, line, "system");
-                    side_lines::said_by_program(emitter, &self.place(None), &words);
+                    let place = self.place(None);
+                    side_lines::given_by_program(emitter, &place, &words, attachments.take());
                 }
                 Said::Words(words) | Said::Shell(words) => {
                     self.begin_turn(emitter, line, "user");
@@ -152,7 +160,11 @@ impl ClaudeTranscript {
                     side_lines::printed(emitter, &self.place(None), &text);
                 }
                 Said::Injected(text) => {
-                    side_lines::said_by_program(emitter, &self.place(None), &text)
+                    // What stands beside a prompt is of its turn.
+                    if let Some(trigger) = trigger {
+                        self.begin_turn(emitter, line, trigger);
+                    }
+                    side_lines::said_by_program(emitter, &self.place(None), &text);
                 }
             }
         }

@@ -81,6 +81,7 @@ impl CodexRollout {
             emitter.pass_over(&format!("{kind} again"));
             return;
         }
+        self.waits = true;
         let mut renamed = item.clone();
         if let Some(members) = renamed.as_object_mut() {
             members.insert("type".to_owned(), Value::from(kind));

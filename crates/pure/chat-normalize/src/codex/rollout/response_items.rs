@@ -48,6 +48,7 @@ impl CodexRollout {
             emitter.pass_over("call that came before");
             return;
         }
+        self.waits = true;
         let (name, args) = match kind {
             "custom_tool_call" => (
                 str_of(item, "name").unwrap_or("tool").to_owned(),

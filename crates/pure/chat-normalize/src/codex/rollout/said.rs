@@ -70,6 +70,7 @@ impl CodexRollout {
         if !self.session.turn("").is_some_and(|turn| turn.is_told) {
             self.session.open_turn(emitter, "", None, false);
         }
+        self.waits = true;
         let scope = self.session.scope("", None);
         let native = id.map_or_else(|| emitter.line_id().to_owned(), str::to_owned);
         self.session
@@ -86,6 +87,7 @@ impl CodexRollout {
         if !self.is_news(source, "agent", text) {
             return;
         }
+        self.waits = false;
         let scope = self.session.work_scope(emitter, "", None);
         let native = id.map_or_else(|| format!("m-{}", emitter.line_id()), str::to_owned);
         let id = self.session.id_of(&scope.turn, &native);
