@@ -129,7 +129,7 @@ impl Requests {
             }
             // What came meanwhile is short. It waits for no place: who has one may wait for the writer.
             let session = live.session.clone();
-            let reading = tokio::task::spawn_blocking(move || read.to_end(&session));
+            let reading = tokio::task::spawn_blocking(move || read.finish(&session));
             // Under another epoch what was read may not be in it.
             let Some(requests) = reading.await?? else {
                 continue;
@@ -217,7 +217,7 @@ impl Read {
     }
 
     /// All of the log's requests; `None` where it goes on under another epoch.
-    fn to_end(mut self, session: &Session) -> Result<Option<OfSession>, ApiError> {
+    fn finish(mut self, session: &Session) -> Result<Option<OfSession>, ApiError> {
         if session.position().0 != self.epoch {
             return Ok(None);
         }
