@@ -72,7 +72,7 @@ pub(crate) fn notice(
 ) -> AnyView {
     // Words that name their line themselves need no second one.
     let place = line
-        .filter(|_| warning && !text.starts_with("line "))
+        .filter(|_| warning && !text.starts_with("Line "))
         .map(|line| format!("Line {}: ", units::grouped(line)))
         .unwrap_or_default();
     if !warning {

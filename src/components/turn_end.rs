@@ -24,7 +24,8 @@ pub(crate) fn view(feed: &Feed, block: &Block, end: &TurnEndBlock) -> AnyView {
     if n_tokens > 0 {
         facts.push(format!("{} tokens", units::tokens(n_tokens)));
     }
-    facts.extend(end.cost_usd.map(units::dollars));
+    // Nothing is no news, as in the bar.
+    facts.extend(end.cost_usd.filter(|usd| *usd > 0.0).map(units::dollars));
     let before_took = match (word, &took) {
         ("", _) | (_, None) => "",
         ("Interrupted", _) => " after ",

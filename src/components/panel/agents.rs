@@ -53,7 +53,7 @@ fn row(ctx: Ctx, agent: &AgentRow, hue: u8) -> impl IntoView + use<> {
         (agent.steps > 0).then(|| units::count(agent.steps.into(), "step", "steps")),
         used.filter(|used| *used > 0)
             .map(|used| format!("{} tokens", units::tokens(used))),
-        agent.cost_usd.map(units::dollars),
+        agent.cost_usd.filter(|usd| *usd > 0.0).map(units::dollars),
         agent.duration_ms.and_then(units::told_duration),
     ]
     .into_iter()

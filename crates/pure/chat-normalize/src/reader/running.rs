@@ -72,7 +72,7 @@ impl Running {
                 &Place::default(),
                 "reader",
                 format!(
-                    "line {} has half surrogate pairs; they are replaced",
+                    "Line {} has half surrogate pairs; they are replaced",
                     held.line_no
                 ),
             );
