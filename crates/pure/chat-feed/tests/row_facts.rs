@@ -133,3 +133,27 @@ fn lines_that_cannot_be_read_and_the_gap_behind_them_are_one_place() {
     let session = renderer.feed().session();
     assert_eq!((session.damaged_places, session.lost_events), (3, 4));
 }
+
+#[test]
+fn what_a_program_attaches_is_said_by_nobody_else() {
+    let mut events = log(&[
+        ("t1", "turn_start", json!({"trigger": "user"})),
+        ("t1", "user_message", json!({"text": "Read it"})),
+        (
+            "t1",
+            "user_message",
+            json!({"text": "", "attachments": [{"name": "a.pdf", "mediaType": "application/pdf", "data": "AA=="}]}),
+        ),
+    ]);
+    let from = json!("program");
+    events[2].extra.insert("from", (&from).into());
+    let renderer = replay(&events);
+    let prompts = renderer.feed().rows();
+    let triggers: Vec<&str> = prompts
+        .filter_map(|block| match &block.body {
+            BlockBody::Prompt(prompt) => Some(&*prompt.trigger),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(triggers, ["user", "system"]);
+}

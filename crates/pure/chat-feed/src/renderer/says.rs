@@ -29,7 +29,12 @@ impl ChatRenderer {
             self.begin_unnamed_turn();
         }
         let place = self.place(event);
-        let trigger = self.feed.turn(place.turn).trigger.clone();
+        // What a program attaches in a person's name is no person's.
+        let from = event.extra.get("from").and_then(|from| from.as_str());
+        let trigger = match from.as_deref() {
+            Some("program") => "system".into(),
+            _ => self.feed.turn(place.turn).trigger.clone(),
+        };
         if !nested && self.feed.session.title.is_none() {
             self.feed.session.title = gist::title(&text.head());
             self.session_changed();
