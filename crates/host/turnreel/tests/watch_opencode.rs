@@ -15,9 +15,55 @@ use support::soon;
 
 const DATABASE: &str = ".local/share/opencode/opencode.db";
 
+/// A file of the fixture, whose events happened some two hours ago: a session that rests for a day ends whatever waits in it.
 fn fixture(name: &str) -> Vec<u8> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../chat-capture/tests/opencode");
-    std::fs::read(folder.join(name)).unwrap()
+    let mut bytes = std::fs::read(folder.join(name)).unwrap();
+    date_anew(&mut bytes);
+    if name.ends_with("-wal") {
+        sum_anew(&mut bytes);
+    }
+    bytes
+}
+
+/// Writes other thousands of seconds into the times of the rows' texts, once for all files.
+fn date_anew(bytes: &mut [u8]) {
+    static ANEW: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+    let recorded = b"1795776";
+    let anew = ANEW.get_or_init(|| {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        format!("{}", since.unwrap().as_secs() / 1000 - 8)
+    });
+    for at in 0..bytes.len() - recorded.len() {
+        let digits = &mut bytes[at..at + recorded.len()];
+        if digits == recorded {
+            digits.copy_from_slice(anew.as_bytes());
+        }
+    }
+}
+
+/// The checksums of a write-ahead log, which go from frame to frame (SQLite's file format, 4.2).
+fn sum_anew(log: &mut [u8]) {
+    let number = |bytes: &[u8]| u32::from_be_bytes(bytes.try_into().unwrap());
+    let is_big = number(&log[..4]) & 1 == 1;
+    let page_bytes = number(&log[8..12]) as usize;
+    let mut sums = (number(&log[24..28]), number(&log[28..32]));
+    let add = |sums: &mut (u32, u32), bytes: &[u8]| {
+        for pair in bytes.chunks_exact(8) {
+            let word = |bytes: &[u8]| match is_big {
+                true => number(bytes),
+                false => number(bytes).swap_bytes(),
+            };
+            sums.0 = sums.0.wrapping_add(word(&pair[..4])).wrapping_add(sums.1);
+            sums.1 = sums.1.wrapping_add(word(&pair[4..])).wrapping_add(sums.0);
+        }
+    };
+    for frame in log[32..].chunks_exact_mut(24 + page_bytes) {
+        add(&mut sums, &frame[..8]);
+        add(&mut sums, &frame[24..]);
+        frame[16..20].copy_from_slice(&sums.0.to_be_bytes());
+        frame[20..24].copy_from_slice(&sums.1.to_be_bytes());
+    }
 }
 
 /// The session of the fixture.
