@@ -79,8 +79,8 @@ const LOOK: Duration = Duration::from_millis(1000);
 /// A look around is paid with so many times its length of rest: where there are very many files, it is seldom.
 const REST_PER_LOOK: u32 = 150;
 
-/// However long a look took: a disk may have been slow once.
-const LONGEST_REST: Duration = Duration::from_secs(10);
+/// The longest of these pauses: a disk may have been slow once.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// And one at OpenCode's database, whose write-ahead log is read from its beginning each time.
 const REST_PER_READ: u32 = 15;

@@ -273,6 +273,8 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
     sending.abort();
     if let Some(naming) = naming {
         naming.abort();
+        // It may be writing on another thread: what is removed below comes after that.
+        let _ = naming.await;
     }
     data_dir::remove_server_file(&dir);
     served.map_err(|why| format!("could not serve: {why}"))

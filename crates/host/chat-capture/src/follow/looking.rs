@@ -9,7 +9,7 @@ use super::file::Facts;
 use super::holders::Holders;
 use super::tree::{Seen, Tree};
 use super::{
-    FORGET, Follow, HOT, Known, LONGEST_REST, LOOK, REST, REST_PER_LOOK, TICK, Taker, duration_ms,
+    FORGET, Follow, HOT, Known, LONGEST_PAUSE, LOOK, REST, REST_PER_LOOK, TICK, Taker, duration_ms,
 };
 use crate::pipe::now_ms;
 
@@ -46,7 +46,7 @@ impl Follow {
         self.see_holders();
         self.see_what_is_over();
         let took = began.elapsed();
-        self.next_look = Instant::now() + (took * REST_PER_LOOK).clamp(LOOK, LONGEST_REST);
+        self.next_look = Instant::now() + (took * REST_PER_LOOK).clamp(LOOK, LONGEST_PAUSE);
         self.next_tick = Instant::now() + TICK;
     }
 
