@@ -18,6 +18,7 @@ mod log_bytes;
 mod now;
 mod pace;
 mod platform;
+mod random;
 mod session_id;
 mod spent;
 mod store;
@@ -34,10 +35,9 @@ pub use log::{
 pub use log_bytes::{LogBytes, is_part_of_log};
 pub use now::{Ask, Doing, Whole};
 pub use pace::Pace;
+pub use random::{new_token, random_base64url};
 pub use session_id::SessionId;
-pub use store::{
-    Options, Restoring, Session, Store, StoredBody, SyncPolicy, now_ms, random_base64url,
-};
+pub use store::{Options, Restoring, Session, Store, StoredBody, SyncPolicy, now_ms};
 pub use summary::Summary;
 pub use whole::WHOLE_BYTES;
 

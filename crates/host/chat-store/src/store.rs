@@ -16,8 +16,6 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use base64::Engine;
-
 use crate::blobs::Blobs;
 use crate::error::Error;
 use crate::log::{CopyOf, Facts, Files, Log, Opening, Packed, end_begun};
@@ -431,19 +429,6 @@ fn beside_each_other<T: Send>(n_threads: usize, all: Vec<T>, work: &(dyn Fn(T) +
         }
         work_on();
     });
-}
-
-/// `N` random bytes as base64url without padding.
-///
-/// # Errors
-///
-/// Where the system has no random bytes to give.
-pub fn random_base64url<const N: usize>() -> Result<String, Error> {
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(|why| Error::Degraded {
-        why: format!("no random bytes: {why}"),
-    })?;
-    Ok(base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes))
 }
 
 /// A thread that failed while it held a log has appended all or nothing; the others go on.

@@ -62,7 +62,7 @@ pub(crate) fn token(dir: &Path) -> Result<String, String> {
             return Ok(token.to_owned());
         }
     }
-    let token = chat_store::random_base64url::<32>().map_err(|why| why.to_string())?;
+    let token = chat_store::new_token().map_err(|why| why.to_string())?;
     write_private(&path, token.as_bytes())?;
     Ok(token)
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use chat_store::{SessionId, now_ms, random_base64url, sha256_hex};
+use chat_store::{SessionId, new_token, now_ms, random_base64url, sha256_hex};
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
 
@@ -128,7 +128,7 @@ impl Record {
 /// Where the file refuses, is damaged, or is full.
 pub(crate) fn create(dir: &Path, wanted: Wanted) -> Result<(String, Record), String> {
     let random = |why: chat_store::Error| why.to_string();
-    let token = random_base64url::<32>().map_err(random)?;
+    let token = new_token().map_err(random)?;
     let record = Record {
         // An id is a word of the command line: it may not begin with a dash.
         id: format!("t{}", random_base64url::<6>().map_err(random)?),

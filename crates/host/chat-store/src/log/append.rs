@@ -11,7 +11,8 @@ use chat_event::{BodyRef, ChatEvent, Extra, Payload, bodies};
 use super::{Appended, ItemResult, Log, Stored};
 use crate::blobs::Blobs;
 use crate::error::Error;
-use crate::store::{SyncPolicy, random_base64url};
+use crate::random::random_base64url;
+use crate::store::SyncPolicy;
 
 /// No program of ours folds more into one event. One that says it stands for more is what it is without that.
 const MOST_FOLDED: usize = 64 * 1024 + 1;

@@ -6,7 +6,8 @@ use super::epochs::{CopyOf, Epoch, Epochs, shared_up_to};
 use super::{Files, Log, aside};
 use crate::error::Error;
 use crate::log::Opening;
-use crate::store::{SyncPolicy, random_base64url};
+use crate::random::random_base64url;
+use crate::store::SyncPolicy;
 
 impl Log {
     /// The epoch at which a log with these epochs is, where this one can go on as its copy.

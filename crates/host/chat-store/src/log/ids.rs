@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::Error;
 use crate::platform;
-use crate::store::random_base64url;
+use crate::random::random_base64url;
 
 /// A hash of an id, and the offset of a line.
 pub(super) type Place = (u64, u64);

@@ -13,8 +13,8 @@ use super::ids::Ids;
 use super::{CopyOf, Epochs, Files, Log, SyncTimes, begun, index, scan};
 use crate::error::Error;
 use crate::platform::{self, FileMark};
+use crate::random::random_base64url;
 use crate::session_id::SessionId;
-use crate::store::random_base64url;
 use crate::summary::Summary;
 
 /// Bytes that are copied at once.

@@ -5,7 +5,7 @@ use std::io;
 use super::{Files, Log};
 use crate::error::Error;
 use crate::platform;
-use crate::store::random_base64url;
+use crate::random::random_base64url;
 
 impl Files {
     pub(super) fn restored(&self) -> std::path::PathBuf {
