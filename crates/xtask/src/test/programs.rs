@@ -1,4 +1,4 @@
-//! The test programs of the packages, two at a time: some compute, others mostly wait for servers and timers.
+//! The test programs of the packages, three at a time: some compute, others mostly wait for servers and timers.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -86,8 +86,8 @@ pub(super) fn run(
     let done = Mutex::new((counts, Vec::new()));
     std::thread::scope(|scope| {
         let (left, done) = (&left, &done);
-        // One begins with those that wait, one with those that compute.
-        for begins_waiting in [true, false] {
+        // Two begin with those that wait, one with those that compute.
+        for begins_waiting in [true, true, false] {
             scope.spawn(move || {
                 loop {
                     let mut left = left.lock().unwrap_or_else(PoisonError::into_inner);
