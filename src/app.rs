@@ -346,7 +346,9 @@ impl Page {
         });
         let page = self.clone();
         let refused = dom::listen(&self.feed, "af-error", move |event| {
-            if dom::is_in_detail(&event, "refused") {
+            // What is read from an address is no matter of the server's token: the note in the feed says what is wrong.
+            let is_servers = |open: &Open| !matches!(open, Open::Local(_) | Open::Address(_));
+            if dom::is_in_detail(&event, "refused") && page.state.open.with_untracked(is_servers) {
                 // The page asks for the token, which says it.
                 event.prevent_default();
                 page.refuse();

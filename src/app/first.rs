@@ -206,8 +206,7 @@ fn say(top: &Element, lack: Lack) {
     let button = element("button", "button button--primary");
     dom::write_attribute(&button, "type", "button");
     dom::write_text(&button, "Try again");
-    let again = lack.again.clone();
-    std::mem::forget(dom::listen(&button, "click", move |_| again()));
+    std::mem::forget(dom::listen(&button, "click", move |_| lack.again()));
     for (parent, child) in [(top, &note), (&note, &text), (&note, &button)] {
         dom::insert_before(parent, child, None);
     }

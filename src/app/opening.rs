@@ -7,6 +7,7 @@ use leptos::prelude::*;
 
 use super::local::LocalSession;
 use super::{Open, Page, State, first, local, sessions};
+use crate::components::lacks::sentence;
 use crate::element::NOTHING;
 use crate::platform::{clock, dom, folder, location};
 use crate::transport::readers::READERS;
@@ -168,8 +169,8 @@ impl Page {
         };
         let looked = dropped.look(|n| tell("Looking through the files", n));
         let mut found = looked.await;
-        let lacks = move |lack| problem.set(Some(format!("{lack}. Drop the files again.")));
-        let readers = READERS.needed(lacks).await;
+        let readers = READERS.once().await;
+        let readers = readers.map_err(|why| format!("{}. Drop the files again.", sentence(why)))?;
         let wanted = local::wanted(readers, &mut found).await;
         let listed = found.files(&wanted, |n| tell("Listing the sessions", n));
         let (files, found) = listed.await;

@@ -39,6 +39,15 @@ fn column(page: PageRef, state: State, id: String) -> impl IntoView {
             .rows
             .with(|rows| rows.get(&for_row).and_then(|row| show(row)))
     };
+    let named = {
+        let id = id.clone();
+        Memo::new(move |_| {
+            state.rows.with(|rows| {
+                let row = rows.get(&id);
+                row.map_or_else(|| id.clone(), |row| row.name(&clock::day_and_time))
+            })
+        })
+    };
     let head = {
         let id = id.clone();
         move || {
@@ -67,6 +76,7 @@ fn column(page: PageRef, state: State, id: String) -> impl IntoView {
     let open = button()
         .attr("type", "button")
         .class("link")
+        .attr("aria-label", move || format!("Open {}", named.get()))
         .on(ev::click, move |_| {
             page.with_value(|page| page.open_session(&for_open));
         })
@@ -75,7 +85,9 @@ fn column(page: PageRef, state: State, id: String) -> impl IntoView {
     let close = button()
         .attr("type", "button")
         .class("icon-button")
-        .attr("aria-label", "Stop watching this session")
+        .attr("aria-label", move || {
+            format!("Stop watching {}", named.get())
+        })
         .on(ev::click, move |_| {
             let mut ids = match state.open.get_untracked() {
                 Open::Together(ids) => ids,
@@ -95,7 +107,7 @@ fn column(page: PageRef, state: State, id: String) -> impl IntoView {
         .prop("token", token);
     section()
         .class("together__column")
-        .attr("aria-label", id)
+        .attr("aria-label", move || named.get())
         .child((
             div().class("together__head").child((head, open, close)),
             feed,

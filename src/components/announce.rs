@@ -44,14 +44,15 @@ impl Announcer {
     }
 
     /// Hears what became of a row; where `speaks` is not set it only remembers what runs, and where the session does not go on
-    /// nothing waits.
+    /// nothing waits. A row of the `n_known` events of earlier frames is only shown again.
     pub(crate) fn note(
         self: &Rc<Self>,
         store: &FeedStore,
         change: RowChange,
         [store_is_live, speaks]: [bool; 2],
+        n_known: u32,
     ) {
-        let (id, is_new) = match change {
+        let (id, is_inserted) = match change {
             RowChange::Inserted(id, _) => (id, true),
             RowChange::Changed(id) => (id, false),
             RowChange::Removed(id) => {
@@ -68,6 +69,7 @@ impl Announcer {
         let Some(block) = store.block_at(id).filter(|&block| feed.contains(block)) else {
             return;
         };
+        let is_new = is_inserted && feed.block(block).first_event >= n_known;
         // Who has scrolled away has to know as well: the agent stands still.
         if is_new
             && store_is_live
@@ -75,7 +77,8 @@ impl Announcer {
         {
             self.alert.set_text_content(Some(&sentence));
         }
-        if let Some(sentence) = self.sentence(&feed, id, block, [is_new, speaks]) {
+        let is_news = [is_new, speaks && (is_new || !is_inserted)];
+        if let Some(sentence) = self.sentence(&feed, id, block, is_news) {
             self.say(sentence);
         }
     }

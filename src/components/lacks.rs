@@ -30,17 +30,29 @@ impl Lacks {
         self.lacking.update_value(|lacking| lacking.push(lack));
     }
 
-    /// What lacked them is gone.
-    pub(crate) fn forget(&self) {
-        self.said.set(None);
-        self.lacking.set_value(Vec::new());
+    /// Something has stopped waiting: what nobody waits for any more is not lacking. The rows wait on, whichever session they
+    /// are of.
+    pub(crate) fn sift(&self) {
+        // What stops is dropped a moment later.
+        let this = self.clone();
+        leptos::task::spawn_local(async move {
+            let left = this.lacking.try_update_value(|lacking| {
+                lacking.retain(Lack::is_waited_for);
+                lacking.last().map(Lack::to_string)
+            });
+            if let Some(left) = left
+                && this.said.get_untracked() != left
+            {
+                this.said.set(left);
+            }
+        });
     }
 
     fn try_again(&self) {
         self.said.set(None);
         let lacking = self.lacking.try_update_value(std::mem::take);
         for lack in lacking.unwrap_or_default() {
-            (lack.again)();
+            lack.again();
         }
     }
 }
@@ -75,7 +87,7 @@ pub(crate) fn view(lacks: &Lacks) -> impl IntoView + use<> {
 }
 
 /// Errors are worded in lower case, for logs; where people read them one is a sentence. They are our words, in ASCII.
-pub(super) fn sentence(mut text: String) -> String {
+pub(crate) fn sentence(mut text: String) -> String {
     if let Some(first) = text.get_mut(..1) {
         first.make_ascii_uppercase();
     }

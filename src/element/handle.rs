@@ -6,14 +6,14 @@ use chat_feed::arrangement::Verbosity;
 use chat_feed::export::Form;
 use leptos::prelude::Set;
 
-use super::FeedElement;
+use super::{FeedElement, NOTHING};
 use crate::components::around::AROUND;
 use crate::components::diff::Split;
 use crate::components::{later, markup};
 use crate::platform::custom_element::{Answer, Answering, Feed};
 use crate::platform::save::Pieces;
 use crate::platform::stream::Blob;
-use crate::platform::style;
+use crate::platform::{dom, style};
 use crate::transport::again::Origin;
 use crate::transport::pushed::Pushed;
 use crate::transport::readers::READERS;
@@ -29,10 +29,12 @@ impl Feed for FeedElement {
         let named = || value.clone().filter(|value| !value.is_empty());
         match name {
             "src" => {
+                self.leave_link();
                 self.attributes.borrow_mut().src = named();
                 self.open_soon();
             }
             "session" => {
+                self.leave_link();
                 self.attributes.borrow_mut().session = named();
                 self.open_soon();
             }
@@ -122,9 +124,15 @@ impl Feed for FeedElement {
     }
 
     fn append(&self, bytes: &[u8]) {
-        if self.running.borrow_mut().take().is_some() || self.state.get() == "error" {
+        let goes_on = self.pushed.borrow().is_some();
+        let failed = self.state.get() == "error";
+        if self.running.borrow_mut().take().is_some() || (failed && !goes_on) {
             self.begin();
             self.set_connection("", "");
+        }
+        if failed {
+            // Another stream broke off: what it brought, and the note that says so, stay.
+            dom::toggle_attribute(&self.host, NOTHING, false);
         }
         let pushed = self
             .pushed
@@ -136,7 +144,7 @@ impl Feed for FeedElement {
                 self.pushed_bytes.borrow().add(bytes);
                 self.take(Update::Events(events));
             }
-            Err(failure) => self.fail(&failure),
+            Err(failure) => self.take(Update::Failed(failure)),
         }
     }
 
@@ -211,6 +219,13 @@ impl Feed for FeedElement {
 }
 
 impl FeedElement {
+    /// A link's event is one of the session that it named, and not of another that is opened after it.
+    fn leave_link(&self) {
+        if self.origin.borrow().is_some() && !self.opening.get() {
+            self.going_to.borrow_mut().take();
+        }
+    }
+
     /// The rows of the whole session as text.
     fn all_rows(&self, mask_times: bool) -> impl Future<Output = String> + use<> {
         let view = self.view.clone();

@@ -138,7 +138,7 @@ impl FeedElement {
         self.view.context.search_by(None);
         self.view.bar.note.set(None);
         self.view.bar.away.set(None);
-        self.view.bar.lacks.forget();
+        self.view.bar.lacks.sift();
         self.view.bar.progress.set(None);
         self.view.bar.stop.with_value(|stop| stop.set(false));
         *self.told_session.borrow_mut() = None;
@@ -166,6 +166,10 @@ impl FeedElement {
             // Where no row stands the page need not be laid out for it.
             0 => self.view.gather(),
             _ => self.view.settle(),
+        }
+        // An empty list follows what comes, unless it is told not to.
+        if !self.follows() {
+            self.view.set_following(false);
         }
     }
 

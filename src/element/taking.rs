@@ -47,6 +47,8 @@ impl FeedElement {
                 }
                 self.empty();
                 self.kept.borrow().clear();
+                // The server says what is allowed where that changes, and it has not.
+                self.offer_answers();
             }
             Update::Bodies(stretch, doors) => self.keep(stretch, doors),
             Update::Events(events) => {
@@ -88,6 +90,8 @@ impl FeedElement {
                 self.open_soon();
             }
             Update::Failed(failure) => {
+                // What could not be read is no session that more can be added to.
+                self.pushed.borrow_mut().take();
                 self.fail(&failure);
                 if self.store.event_count() > 0 || self.answers_to.borrow().is_some() {
                     self.set_connection("error", failure.word);

@@ -12,6 +12,7 @@ use std::cell::RefCell;
 
 use wasm_bindgen::JsCast;
 use wasm_bindgen::closure::Closure;
+use wasm_bindgen::prelude::wasm_bindgen;
 
 pub(crate) use calls::{
     call_method, call_with_files, call_with_text, element_property, play, set_text_property,
@@ -32,6 +33,12 @@ pub(crate) type Element = web_sys::Element;
 pub(crate) type Text = web_sys::Text;
 /// Something that happened in the page.
 pub(crate) type Event = web_sys::Event;
+
+#[wasm_bindgen(module = "/src/platform/copy.js")]
+extern "C" {
+    #[wasm_bindgen(js_name = copyText)]
+    fn copy_text_js(text: &str) -> js_sys::Promise;
+}
 
 thread_local! {
     // Asking the window for its document crosses the border each time; the document never changes.
@@ -219,6 +226,12 @@ pub(crate) fn focused_in(element: &Element) -> Option<Element> {
     active.filter(|active| element.contains(Some(active.as_ref())))
 }
 
+/// Whether nothing in the page has the focus.
+pub(crate) fn has_no_focus() -> bool {
+    let active = document().active_element();
+    active.is_none_or(|active| active.tag_name() == "BODY")
+}
+
 fn shadow_active_element(shadow: &web_sys::ShadowRoot) -> Option<Element> {
     js_sys::Reflect::get(shadow, &"activeElement".into())
         .ok()?
@@ -293,12 +306,8 @@ pub(crate) fn focus_child(event: &Event, nth: usize) {
 
 /// Puts text on the clipboard.
 pub(crate) fn copy_text(text: &str) {
-    let clipboard = window().navigator().clipboard();
-    let copied = clipboard.write_text(text);
-    wasm_bindgen_futures::spawn_local(async move {
-        // A page that may not write says so in its permissions; there is nothing else to try.
-        let _ = wasm_bindgen_futures::JsFuture::from(copied).await;
-    });
+    // What the browser does not allow in either way cannot be helped here.
+    let _ = copy_text_js(text);
 }
 
 /// Writes a line to the console.

@@ -11,7 +11,7 @@ use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::thread::LocalKey;
 
@@ -121,6 +121,14 @@ impl<T: Copy> Part<T> {
             }
         }
     }
+
+    /// The table, or that it does not come now and why; it is asked for again by the next who needs it.
+    pub(crate) async fn once(&'static self) -> Result<T, String> {
+        let come = self.any.once().await;
+        come.map_err(|why| lacking(self.any.words, why))?;
+        self.get()
+            .ok_or_else(|| lacking(self.any.words, Missing::Refused))
+    }
 }
 
 impl AnyPart {
@@ -168,22 +176,22 @@ impl AnyPart {
 
     /// Waits until the part is here.
     async fn needed(&'static self, lacks: Box<dyn Fn(Lack) + '_>) {
-        loop {
-            let told = Told::default();
-            let tell = told.clone();
-            self.when_here(Box::new(move |fetched| tell.tell(fetched)));
-            let Err(why) = told.await else {
-                return;
-            };
+        while let Err(why) = self.once().await {
             let asked = Told::default();
-            let ask = asked.clone();
             lacks(Lack {
                 words: self.words,
                 why,
-                again: Rc::new(move || ask.tell(())),
+                asked: Rc::downgrade(&asked.0),
             });
             asked.await;
         }
+    }
+
+    async fn once(&'static self) -> Result<(), Missing> {
+        let told = Told::default();
+        let tell = told.clone();
+        self.when_here(Box::new(move |fetched| tell.tell(fetched.map(|_| ()))));
+        told.await
     }
 }
 
@@ -192,18 +200,32 @@ impl AnyPart {
 pub(crate) struct Lack {
     words: &'static str,
     pub(crate) why: Missing,
-    /// Tries again.
-    pub(crate) again: Rc<dyn Fn()>,
+    /// Of who waits for it.
+    asked: Weak<ToldCells<()>>,
+}
+
+impl Lack {
+    /// Tries again, where somebody still waits for it.
+    pub(crate) fn again(&self) {
+        if let Some(asked) = self.asked.upgrade() {
+            Told(asked).tell(());
+        }
+    }
+
+    /// Whether somebody still waits for it.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.asked.strong_count() > 0
+    }
 }
 
 impl fmt::Display for Lack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Lack { words, why, .. } = self;
-        write!(
-            f,
-            "the part of this page that {words} was not loaded: {why}"
-        )
+        f.write_str(&lacking(self.words, self.why))
     }
+}
+
+fn lacking(words: &str, why: Missing) -> String {
+    format!("the part of this page that {words} was not loaded: {why}")
 }
 
 /// What was told, and who waits for it.

@@ -1,23 +1,29 @@
 //! The list of sessions of a server, followed over the same kind of socket.
 
-use std::collections::BTreeSet;
+mod asked;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
+use chat_event::Json;
 use chat_event::frame::{ClientFrame, Open, ServerFrame, Sessions};
-use chat_feed::connection::{Backoff, Liveness, MAY_ANSWER};
+use chat_feed::connection::{Backoff, Liveness, REFUSED_SOCKETS, SOCKET_AGAIN_MS, poll_pause_ms};
 use chat_feed::sessions::Row;
 use futures_util::future::{Either, select};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 
-use super::link::{self, Heard, News, Server, Socket, in_time};
+use super::link::{self, Heard, News, Server, Socket};
 use super::{Connection, Running};
 use crate::platform::frame;
-use crate::platform::stream::{FetchError, fetch_bytes};
+use asked::{End, ask};
 
 /// How often a silent socket is looked at.
 const TICK_MS: u32 = 1_000;
+/// Sessions that are asked for at once where no socket tells of them.
+const PAGE_ROWS: u32 = 1_000;
+/// Asking for a long list may take a tenth of the time at most.
+const REST: f64 = 9.0;
 
 /// What is told of the list.
 pub(crate) enum ListUpdate {
@@ -50,11 +56,15 @@ pub(crate) fn follow(
         let mut list = Listed {
             known,
             begun: None,
+            polled: BTreeMap::new(),
+            refused_sockets: 0,
             sink: sink.clone(),
         };
         loop {
-            let asked_ms = match stretch(&server, &mut list, &mut backoff, &mut was_live).await {
-                Ok(asked_ms) => asked_ms,
+            let stretched = stretch(&server, &mut list, &mut backoff, &mut was_live).await;
+            let asked_ms = match stretched {
+                Ok(()) => continue,
+                Err(End::Away(asked_ms)) => asked_ms,
                 Err(End::Refused) => return sink(ListUpdate::Refused),
                 // What stands before a server that is away may answer in its place.
                 Err(End::Absent) if was_live => None,
@@ -72,6 +82,10 @@ struct Listed {
     known: BTreeSet<String>,
     /// Those named since the list was subscribed to, until all were.
     begun: Option<BTreeSet<String>>,
+    /// What was said of each when it was last asked for without a socket, as a hash: most are as they were.
+    polled: BTreeMap<String, u64>,
+    /// How many sockets did not come about one after another.
+    refused_sockets: u32,
     sink: Rc<dyn Fn(ListUpdate)>,
 }
 
@@ -80,9 +94,32 @@ impl Listed {
         self.begun = Some(BTreeSet::new());
     }
 
+    /// A page that was asked for; of its sessions those are told that changed.
+    fn take_page(&mut self, mut sessions: Vec<Json>) {
+        sessions.retain(|session| {
+            let Some(row) = session.parse::<Row>() else {
+                return false;
+            };
+            let mut hasher = DefaultHasher::new();
+            session.as_text().hash(&mut hasher);
+            let hash = hasher.finish();
+            let is_known = self.polled.insert(row.id.clone(), hash) == Some(hash);
+            if is_known && let Some(begun) = &mut self.begun {
+                begun.insert(row.id);
+            }
+            !is_known
+        });
+        if !sessions.is_empty() {
+            self.take(Sessions {
+                changed: sessions,
+                ..Sessions::default()
+            });
+        }
+    }
+
     fn take(&mut self, sessions: Sessions) {
         // A row that is none is left out: the others are as good without it.
-        let rows = sessions.changed.iter().filter_map(chat_event::Json::parse);
+        let rows = sessions.changed.iter().filter_map(Json::parse);
         let rows: Vec<Row> = rows.collect();
         for row in &rows {
             if let Some(begun) = &mut self.begun {
@@ -109,64 +146,15 @@ impl Listed {
     }
 }
 
-/// Why it is not tried again.
-enum End {
-    /// The token is wrong.
-    Refused,
-    /// What serves this page has no sessions: a folder of files, for one.
-    Absent,
-}
-
-/// A page of a list of sessions, as far as it is looked at here.
-#[derive(Deserialize)]
-struct Page {
-    #[serde(rename = "sessions")]
-    _sessions: Vec<IgnoredAny>,
-    #[serde(default)]
-    follows: Vec<String>,
-    #[serde(default)]
-    may: Vec<String>,
-}
-
 async fn stretch(
     server: &Server,
     list: &mut Listed,
     backoff: &mut Backoff,
     was_live: &mut bool,
-) -> Result<Option<u64>, End> {
+) -> Result<(), End> {
     let sink = list.sink.clone();
-    // A socket does not say why it was refused; a request does.
-    let address = server.route("sessions?limit=1");
-    let asked = in_time(fetch_bytes(&address, server.token.as_deref())).await;
-    let Some(answer) = asked else {
-        return Ok(None);
-    };
-    match answer {
-        Ok(bytes) => match serde_json::from_slice::<Page>(&bytes) {
-            Ok(page) => sink(ListUpdate::Server {
-                follows: page.follows,
-                may_answer: page.may.iter().any(|word| word == MAY_ANSWER),
-            }),
-            // Some hosts answer whatever they do not have with their first page, others with 403.
-            Err(_) => return Err(End::Absent),
-        },
-        Err(
-            FetchError::Status {
-                code: 404 | 405 | 501,
-                ..
-            }
-            | FetchError::Status {
-                code: 403,
-                in_json: false,
-                ..
-            },
-        ) => return Err(End::Absent),
-        Err(FetchError::Status {
-            code: 401 | 403, ..
-        }) => return Err(End::Refused),
-        Err(FetchError::Status { retry_after_ms, .. }) => return Ok(retry_after_ms),
-        Err(FetchError::Failed(_)) => return Ok(None),
-    }
+    let mut page = ask(server, 1, None).await?;
+    sink(page.server());
     let open = Open {
         sub: 1,
         session: "*".to_owned(),
@@ -175,7 +163,7 @@ async fn stretch(
     let mut socket = Socket::connect(server);
     let mut liveness = Liveness::default();
     liveness.heard(frame::now_ms());
-    let mut was_hidden = frame::is_hidden();
+    let (mut was_open, mut was_hidden) = (false, frame::is_hidden());
     loop {
         let next = poll_fn(|context| socket.poll(context));
         let heard = match select(next, frame::sleep(TICK_MS)).await {
@@ -188,6 +176,9 @@ async fn stretch(
         }
         match heard {
             Some(Heard::Opened) => {
+                was_open = true;
+                list.refused_sockets = 0;
+                list.polled.clear();
                 socket.send(&ClientFrame::Open(open.clone()));
                 list.begin();
                 let n = liveness.ping(now_ms);
@@ -200,12 +191,14 @@ async fn stretch(
                 list.take(sessions);
             }
             Some(Heard::Frame(ServerFrame::Pong(_))) => list.is_whole(),
-            Some(Heard::Frame(ServerFrame::Bye(bye))) => return Ok(Some(bye.reconnect_after_ms)),
+            Some(Heard::Frame(ServerFrame::Bye(bye))) => {
+                return Err(End::Away(Some(bye.reconnect_after_ms)));
+            }
             Some(Heard::Frame(_)) => {}
-            Some(Heard::Unreadable | Heard::Closed) => return Ok(None),
+            Some(Heard::Unreadable | Heard::Closed) => break,
             None if liveness.is_dead(now_ms) => {
                 News::Silent.tell();
-                return Ok(None);
+                break;
             }
             None => {
                 // Timers may have stood still while the page was hidden: the socket may be long gone.
@@ -218,4 +211,39 @@ async fn stretch(
             }
         }
     }
+    if !was_open {
+        list.refused_sockets = list.refused_sockets.saturating_add(1);
+    }
+    if list.refused_sockets < REFUSED_SOCKETS {
+        return Err(End::Away(None));
+    }
+    drop(socket);
+    *was_live = true;
+    poll(server, list).await
+}
+
+/// Where no socket comes about the list is asked for by pages, until another socket is tried.
+async fn poll(server: &Server, list: &mut Listed) -> Result<(), End> {
+    let until_ms = frame::now_ms() + SOCKET_AGAIN_MS;
+    while frame::now_ms() < until_ms {
+        let begun_ms = frame::now_ms();
+        list.begin();
+        let mut after = None;
+        loop {
+            let page = ask(server, PAGE_ROWS, after.as_deref()).await?;
+            list.take_page(page.sessions);
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        list.is_whole();
+        (list.sink)(ListUpdate::Connection(Connection::Polling));
+        let took_ms = frame::now_ms() - begun_ms;
+        let pause_ms = poll_pause_ms(frame::is_hidden()).max(took_ms * REST);
+        // At most minutes.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        frame::sleep(pause_ms as u32).await;
+    }
+    Ok(())
 }

@@ -9,7 +9,7 @@ use crate::server::Server;
 use crate::sessions::{CATCH_UP_LIMIT, pipe_all, with_server};
 
 /// Removes the files of a session, wherever they lie.
-fn remove(folder: &Path, session: &str) {
+pub(crate) fn remove(folder: &Path, session: &str) {
     let entries = std::fs::read_dir(folder).expect("the folder can be read");
     for entry in entries {
         let path = entry.expect("an entry").path();
@@ -55,6 +55,39 @@ fn what_went_while_the_list_was_cut_off_is_gone_when_it_is_back() {
             .await;
         tab.expect_problems("ERR_CONNECTION");
         tab.expect_problems("WebSocket");
+    });
+}
+
+/// A page whose sockets are all refused, as some networks do it.
+const NO_SOCKETS: &str = "window.WebSocket = new Proxy(WebSocket, {
+    construct: (made, [address, protocols]) => new made(address.replace('/ws', '/no-ws'), protocols),
+});";
+
+#[test]
+fn without_sockets_the_list_is_asked_for() {
+    with_server("polled", 120, async |visit, program| {
+        let server = Server::start(&program).await;
+        for session in ["goes", "stays"] {
+            pipe_all(&server, &log(session, 1)).await;
+        }
+        let tab = visit.tab("list").await;
+        tab.expect_problems("WebSocket");
+        tab.before_scripts(NO_SOCKETS).await;
+        tab.goto(&format!("{}/#token={}", server.url, server.token))
+            .await;
+        let both = format!("{LISTED} === 'goes,stays'");
+        tab.wait_for("both sessions", CATCH_UP_LIMIT, &both).await;
+        let note = "document.querySelector('.sessions__note')";
+        tab.wait_for(
+            "no word of a server that is away",
+            SHORT,
+            &format!("!{note}"),
+        )
+        .await;
+        remove(server.data(), "goes");
+        pipe_all(&server, &log("comes", 1)).await;
+        let changed = format!("{LISTED} === 'comes,stays'");
+        tab.wait_for("what changed", CATCH_UP_LIMIT, &changed).await;
     });
 }
 

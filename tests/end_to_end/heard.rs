@@ -127,5 +127,20 @@ fn what_ends_or_waits_is_spoken_and_what_streams_is_not() {
             !heard.iter().any(|said| said.contains("word3")),
             "streaming text is silent: {heard:?}"
         );
+
+        // What is only shown again is no news.
+        tab.run("__heard.length = 0; for (const verbosity of ['quiet', 'verbose']) { __test.feed().setAttribute('verbosity', verbosity); await __test.rest(); }")
+            .await;
+        let error = event(
+            "x",
+            "error",
+            &json!({"code": "lost", "message": "out of reach"}),
+        );
+        server.send("heard", &json!([error])).await;
+        tab.wait_for("the error to be spoken of", SHORT, &says("out of reach"))
+            .await;
+        let heard: Vec<String> = tab.eval("__heard").await;
+        let again = |said: &String| said.contains("Bash failed") || said.contains("Turn finished");
+        assert!(!heard.iter().any(again), "{heard:?}");
     });
 }

@@ -216,6 +216,13 @@ fn sessions_beside_each_other_keep_their_own_order_and_one_can_be_closed() {
         assert!(
             tab.eval::<bool>("location.hash === '#sessions=one%2Ctwo%2Cthree' && document.querySelector('.together__title').textContent === 'Task one'").await
         );
+        let names: Vec<String> = tab
+            .eval("[...document.querySelectorAll('.together__column, .together__column button')].map((it) => it.ariaLabel)")
+            .await;
+        assert_eq!(
+            names[..3],
+            ["Task one", "Open Task one", "Stop watching Task one"]
+        );
         tab.run("window.kept = document.querySelector('.together agent-feed[session=three]'); document.querySelector('.together__column .icon-button').click();").await;
         tab.wait_for(
             "the others to stay as they are",

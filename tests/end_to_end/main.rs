@@ -55,6 +55,7 @@ mod list;
 mod live_is_replay;
 mod looks;
 mod made_session;
+mod opened_next;
 mod opening;
 mod other_browsers;
 mod overview;

@@ -283,6 +283,20 @@ fn a_row_is_copied_as_it_is_and_an_answer_by_its_row_or_whole() {
             let copied: String = tab.eval("copied").await;
             assert_eq!(copied, text, "{row} {key}");
         }
+        // A page that came over plain HTTP has no clipboard: the browser copies as by the keys.
+        tab.run(
+            "copied = ''; window.had = Object.getOwnPropertyDescriptor(Navigator.prototype, 'clipboard');
+             Object.defineProperty(Navigator.prototype, 'clipboard', { value: undefined, configurable: true });
+             const set = DataTransfer.prototype.setData;
+             DataTransfer.prototype.setData = function (type, text) { copied = text; set.call(this, type, text); };",
+        )
+        .await;
+        tab.press("Y").await;
+        let copied = format!("copied === {}", json!(answer));
+        tab.wait_for("the answer, by the other way", SHORT, &copied)
+            .await;
+        tab.run("Object.defineProperty(Navigator.prototype, 'clipboard', had)")
+            .await;
         let whole = "__test.one('.row:focus .row-actions__answer')";
         let shown = format!("{whole}?.checkVisibility() === true");
         tab.wait_for("a button for it", SHORT, &shown).await;

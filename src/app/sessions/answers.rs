@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::list::{self, List};
 use super::shown::{Item, Shown};
-use crate::platform::{clock, frame};
+use crate::platform::{clock, dom, frame};
 use crate::transport::answer::{self, Refusal, Route};
 
 /// Where they lie in a row, in px from its top.
@@ -228,6 +228,12 @@ fn press_button(
         .child(label)
 }
 
+/// Whether the focus is at answers, or nowhere, as where the button that had it has gone.
+fn is_still_here() -> bool {
+    let mut answers = dom::all("[data-answers]").into_iter();
+    dom::has_no_focus() || answers.any(|answers| dom::has_focus(&answers))
+}
+
 /// Sends an answer, once at a time. What it changes comes back as a row, which has other buttons or none.
 fn send(
     list: List,
@@ -243,8 +249,9 @@ fn send(
     leptos::task::spawn_local(async move {
         let sent = answer::send(server, session.clone(), route, request_id, body.to_string());
         match sent.await {
-            // Their place goes with the buttons.
-            Ok(()) => list.turn_to(session),
+            // Their place goes with the buttons; who has gone elsewhere meanwhile stays there.
+            Ok(()) if is_still_here() => list.turn_to(session),
+            Ok(()) => {}
             Err(refusal) => {
                 let why = match refusal {
                     Refusal::Already(_) => "it was answered before".to_owned(),

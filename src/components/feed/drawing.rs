@@ -65,6 +65,7 @@ pub(super) fn drawing(
             passed_over += 1;
             return context.store.ask_frame();
         }
+        let n_known = drawn_events;
         (drawn_events, passed_over) = (n_events, 0);
         // A replay is looked at in silence.
         let live = context.live.get() && !context.store.looks_back();
@@ -73,7 +74,7 @@ pub(super) fn drawing(
         let plays = context.advance();
         context.store.flush(|change| {
             changed = true;
-            announcer.note(&context.store, change, speaks);
+            announcer.note(&context.store, change, speaks, n_known);
             take(&context, &list, change);
         });
         context.unread.tell();

@@ -28,10 +28,12 @@
 mod backoff;
 mod follower;
 mod page;
+mod polling;
 
 pub use backoff::{Backoff, Liveness};
 pub use follower::Follower;
 pub use page::{Page, PageError};
+pub use polling::{REFUSED_SOCKETS, SOCKET_AGAIN_MS, poll_pause_ms};
 
 use chat_event::ChatEvent;
 use chat_event::frame::{ClientFrame, ServerFrame};

@@ -7,6 +7,7 @@ mod states;
 use chat_event::frame::ClientFrame;
 
 use super::backoff::{Backoff, Liveness};
+use super::polling::SOCKET_AGAIN_MS;
 use super::{Command, Input, Loss, Status};
 use crate::inbox::Inbox;
 
@@ -15,12 +16,6 @@ const HOLE_MS: f64 = 200.0;
 /// A socket that is not open by then is given up, and one that has not said `hello`.
 const CONNECT_MS: f64 = 10_000.0;
 const HELLO_MS: f64 = 5_000.0;
-/// Sockets that did not come about, while pages did, before it is done without.
-const REFUSED_SOCKETS: u32 = 3;
-/// Between two pages where there is no socket, and between two tries to get one.
-const POLL_MS: f64 = 2_000.0;
-const POLL_HIDDEN_MS: f64 = 15_000.0;
-const SOCKET_AGAIN_MS: f64 = 60_000.0;
 
 /// Follows one session.
 ///

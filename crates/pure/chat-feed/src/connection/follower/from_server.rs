@@ -2,8 +2,9 @@
 
 use chat_event::frame::{Hello, Resume, ServerFrame};
 
-use super::{REFUSED_SOCKETS, State, Step};
+use super::{State, Step};
 use crate::connection::page::{Page, PageError};
+use crate::connection::polling::REFUSED_SOCKETS;
 use crate::connection::{Command, Failure, Loss, MAY_ANSWER, Status};
 
 impl Step<'_> {

@@ -2,7 +2,8 @@
 
 use chat_event::frame::{ClientFrame, Open};
 
-use super::{POLL_HIDDEN_MS, POLL_MS, REFUSED_SOCKETS, SOCKET_AGAIN_MS, State, Step};
+use super::{State, Step};
+use crate::connection::polling::{REFUSED_SOCKETS, SOCKET_AGAIN_MS, poll_pause_ms};
 use crate::connection::{Command, Failure, Loss, Status};
 use crate::inbox::Inbox;
 
@@ -56,12 +57,7 @@ impl Step<'_> {
     }
 
     pub(super) fn poll(&mut self) {
-        let pause_ms = if self.follower.is_hidden {
-            POLL_HIDDEN_MS
-        } else {
-            POLL_MS
-        };
-        let due_ms = self.now_ms + pause_ms;
+        let due_ms = self.now_ms + poll_pause_ms(self.follower.is_hidden);
         self.follower.state = State::Polling {
             due_ms,
             asked: false,
