@@ -1,0 +1,132 @@
+//! What is remembered of a session goes with its log: where somebody removed that, nothing of it decides about what is sent.
+
+use crate::support::cold::{copied, end, log, manifests, post, server};
+use crate::support::s3::moto;
+use crate::support::{Server, chunks, soon};
+use serde_json::{Value, json};
+
+/// Takes the session's log away, and waits until the server has seen it.
+fn remove(server: &Server, session: &str) {
+    take_away(server, session);
+    soon("the session is gone", || {
+        let (_, list) = server.get("/api/v1/sessions");
+        let mut rows = list["sessions"].as_array().unwrap().iter();
+        rows.all(|row| row["id"] != session)
+    });
+}
+
+/// Takes the session's log away.
+fn take_away(server: &Server, session: &str) {
+    for entry in std::fs::read_dir(&server.data).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if name.starts_with(&format!("{session}-")) {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+}
+
+fn types(server: &Server, session: &str) -> Vec<String> {
+    let (status, page) = server.get(&format!("/api/v1/sessions/{session}/events"));
+    assert_eq!(status, 200, "{page}");
+    let events = page["events"].as_array().unwrap().iter();
+    let types = events.map(|event| event["type"].as_str().unwrap().to_owned());
+    types.collect()
+}
+
+#[test]
+fn what_is_sent_to_a_session_whose_log_was_removed_goes_on_behind_its_copy() {
+    let Some(moto) = moto() else { return };
+    let bucket = moto.bucket();
+    let dir = tempfile::tempdir().unwrap();
+    let server = server(dir.path(), &bucket.url(), &[]);
+    post(&server, "s1", &chunks(1, 50));
+    end(&server, "s1", "end");
+    copied(&bucket, &server, "s1");
+    let before = log(dir.path(), "s1");
+    remove(&server, "s1");
+    let (status, answer) = server.post("s1", &chunks(50, 52));
+    assert_eq!(status, 200, "{answer}");
+    assert_eq!(
+        (&answer["dups"], &answer["last"]),
+        (&json!(1), &json!(53)),
+        "{answer}"
+    );
+    assert!(log(dir.path(), "s1").starts_with(&before));
+    assert_eq!(server.all("s1", 1000).len(), 53);
+    // The copy that takes the other's place has all of it.
+    end(&server, "s1", "end-again");
+    copied(&bucket, &server, "s1");
+    soon("one copy is left", || manifests(&bucket, "s1").len() == 1);
+    remove(&server, "s1");
+    assert_eq!(server.all("s1", 1000).len(), 54);
+}
+
+#[test]
+fn answers_go_with_the_log_that_had_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let asks = json!([{"id": "p1", "timestamp": 1, "type": "permission_request",
+        "payload": {"requestId": "r1", "toolName": "Bash", "options": []}}]);
+    let request = "/api/v1/sessions/s1/permissions/r1";
+    let pending = json!({"requestId": "r1", "status": "pending"});
+    for _ in 0..2 {
+        assert_eq!(server.post("s1", &asks).0, 200);
+        assert_eq!(server.get(request), (200, pending.clone()));
+        let (status, answer) = server.post_text(request, r#"{"decision": "allow"}"#);
+        assert_eq!(status, 200, "{answer}");
+        remove(&server, "s1");
+        assert_eq!(server.get(request).0, 404);
+    }
+}
+
+#[test]
+fn producers_begin_anew_with_a_new_log() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let send = |seq: u64| -> Value {
+        let body = json!([{"timestamp": seq, "type": "user_message", "payload": {"text": seq.to_string()}}]);
+        let body = body.to_string();
+        let more = format!(
+            "Producer-Id: p\r\nProducer-Epoch: 1\r\nProducer-Seq: {seq}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n",
+            body.len()
+        );
+        let path = "/api/v1/sessions/s1/events";
+        let (status, _, answer) = server.exchange("POST", path, Some(&server.token), &more, &body);
+        assert_eq!(status, 200, "{answer}");
+        serde_json::from_str(&answer).unwrap()
+    };
+    for take_away in [remove, take_away, remove] {
+        for seq in 0..3 {
+            assert_eq!(send(seq)["dups"], 0, "{seq}");
+        }
+        assert_eq!(send(2)["dups"], 1);
+        assert_eq!(types(&server, "s1").len(), 3);
+        take_away(&server, "s1");
+    }
+}
+
+#[test]
+fn a_task_whose_log_was_removed_is_reported_from_its_beginning() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let report = |index: u64| {
+        let chunk = json!({"message_id": "m1", "chunk": "Hello", "chunk_index": index, "is_thinking": false});
+        let path = "/api/v1/sandbox/task/t1/message-chunks";
+        let (status, answer) = server.post_text(path, &chunk.to_string());
+        assert_eq!(status, 200, "{answer}");
+    };
+    for take_away in [remove, take_away, remove] {
+        report(0);
+        report(0);
+        report(1);
+        let told = types(&server, "t1");
+        let n_of = |kind: &str| told.iter().filter(|told| *told == kind).count();
+        assert_eq!(
+            (n_of("session_start"), n_of("assistant_chunk")),
+            (1, 2),
+            "{told:?}"
+        );
+        take_away(&server, "t1");
+    }
+}

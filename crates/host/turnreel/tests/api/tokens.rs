@@ -1,0 +1,388 @@
+//! Tokens with scopes, a session and an end; links; what each opens and when it no longer does.
+
+use crate::support::events::Stream;
+use crate::support::{self, Server, chunks, make_token, soon, token_command};
+use serde_json::json;
+use tungstenite::client::IntoClientRequest;
+
+fn text(output: &std::process::Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn a_token_is_made_listed_used_and_taken_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    server.post("s1", &chunks(1, 1));
+    let token = make_token(
+        &server,
+        &["--scope", "read", "--label", "the\twall\nscreen"],
+    );
+    let list = text(&token_command(dir.path(), "list", &[]));
+    let columns: Vec<_> = list.trim_end().split('\t').collect();
+    assert_eq!(columns[1..], ["read", "*", "-", "the wall screen"]);
+    assert!(!list.contains(&token), "{list}");
+    let (status, page) = server.ask("GET", "/api/v1/sessions/s1/events", &token, "");
+    assert_eq!(status, 200, "{page}");
+    let events = "/api/v1/sessions/s1/events";
+    assert_eq!(server.ask("POST", events, &token, "[]").0, 403);
+    let revoked = token_command(dir.path(), "revoke", &[columns[0]]);
+    assert!(revoked.status.success());
+    soon("the token is refused", || {
+        server.ask("GET", events, &token, "").0 == 401
+    });
+    let again = token_command(dir.path(), "revoke", &[columns[0]]);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(
+        !token_command(dir.path(), "create", &["--scope", "root"])
+            .status
+            .success()
+    );
+    assert!(!token_command(dir.path(), "create", &[]).status.success());
+}
+
+#[test]
+fn a_folder_without_tokens_is_named_and_left_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let list = token_command(dir.path(), "list", &[]);
+    assert!(list.status.success());
+    assert_eq!(text(&list), "");
+    let said = String::from_utf8_lossy(&list.stderr).into_owned();
+    assert!(said.contains(&*dir.path().to_string_lossy()), "{said}");
+    let revoked = token_command(dir.path(), "revoke", &["t1"]);
+    assert_eq!(revoked.status.code(), Some(1));
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn who_follows_by_a_token_that_is_taken_back_is_told_nothing_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    server.post("s1", &chunks(1, 1));
+    let token = make_token(&server, &["--scope", "read", "--label", "follower"]);
+    let events = "/api/v1/sessions/s1/events";
+    let paths = [
+        "sse?after=head",
+        "sse?after=head&format=agent",
+        "opencode/event",
+    ];
+    let mut streams = paths.map(|path| {
+        let path = format!("/api/v1/sessions/s1/{path}");
+        let mut stream = Stream::open(&server.address(), &token, &path, None);
+        assert_eq!(stream.status, 200, "{path}");
+        stream.next();
+        stream
+    });
+    let mut sockets = ["s1", "*"].map(|session| {
+        let mut socket = server.socket_with(&token);
+        socket.open(1, session, None);
+        socket
+    });
+    let list = text(&token_command(dir.path(), "list", &[]));
+    let id = list.split('\t').next().unwrap();
+    assert!(token_command(dir.path(), "revoke", &[id]).status.success());
+    soon("the token is refused", || {
+        server.ask("GET", events, &token, "").0 == 401
+    });
+    let secret = json!([{"id": "after", "timestamp": 2, "type": "user_message", "turnId": "t", "payload": {"text": "a secret"}}]);
+    assert_eq!(server.post("s1", &secret).0, 200);
+    for stream in &mut streams {
+        let said = std::iter::from_fn(|| stream.next());
+        let said: Vec<_> = said.map(|news| news.data.to_string()).collect();
+        assert!(!said.iter().any(|said| said.contains("secret")), "{said:?}");
+    }
+    for socket in &mut sockets {
+        assert_eq!(socket.close_code(), Some(4001));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn tokens_lie_as_hashes_in_a_file_of_their_owner() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    let output = token_command(&data, "create", &["--scope", "ingest,read"]);
+    let token = text(&output).trim().to_owned();
+    assert_eq!(token.len(), 43);
+    let path = data.join("tokens.json");
+    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&path), mode(&data)), (0o600, 0o700));
+    let kept = std::fs::read_to_string(path).unwrap();
+    assert!(!kept.contains(&token));
+    assert!(kept.contains(&chat_store::sha256_hex(token.as_bytes())));
+}
+
+#[test]
+fn a_token_of_one_session_sees_no_other_anywhere() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    for session in ["s1", "s2", "s3"] {
+        let edit = json!([{"id": "f1", "timestamp": 1, "type": "file_edit", "payload": {
+            "toolCallId": "c1", "filePath": session, "changeType": "modified", "linesAdded": 1, "linesRemoved": 0,
+            "diffPreview": "x", "fullDiffAvailable": true, "fullDiffSize": 1, "fullDiff": "x"}}]);
+        assert_eq!(server.post(session, &edit).0, 200);
+    }
+    let token = make_token(&server, &["--scope", "read,ingest", "--session", "s2"]);
+    let (_, list) = server.ask("GET", "/api/v1/sessions", &token, "");
+    let ids: Vec<_> = list["sessions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| &row["id"])
+        .collect();
+    assert_eq!(ids, ["s2"]);
+    let ask = |path: &str| server.ask("GET", path, &token, "");
+    assert_eq!(ask("/api/v1/sessions/s2/file-diffs/f1").0, 200);
+    assert_eq!(ask("/api/v1/sandbox/s2/file-diffs/f1").0, 200);
+    // What is another's, and what never was, are told apart by nothing.
+    let never = ask("/api/v1/sessions/never/events");
+    assert_eq!(never.0, 404);
+    for path in [
+        "/api/v1/sessions/s1/events",
+        "/api/v1/sessions/%732/events",
+        "/api/v1/sessions/s1/events/f1/full",
+        "/api/v1/sandbox/s1/file-diffs/f1",
+        "/api/v1/sandboxes/s3/file-diffs/f1",
+        "/api/v1/ws?session=s1",
+    ] {
+        let got = ask(path);
+        if path.starts_with("/api/v1/ws") {
+            assert_eq!(got.0, 400, "no upgrade was asked for: {got:?}");
+        } else {
+            assert_eq!(got, never, "{path}");
+        }
+    }
+    let (status, _) = server.ask("POST", "/api/v1/sessions/s1/events", &token, "[]");
+    assert_eq!(status, 404);
+    let (status, _) = server.ask("POST", "/api/v1/sessions/new/events", &token, "[]");
+    assert_eq!(status, 404, "a token of one session makes no other");
+    let mut socket = server.socket_with(&token);
+    let hello = socket.open(1, "s2", None);
+    assert_eq!(hello["head"], 1);
+    for session in ["s1", "never"] {
+        socket.send(&json!({"op": "open", "sub": 2, "session": session}));
+        let refusal = socket.next();
+        assert_eq!(refusal["code"], "no_session", "{refusal}");
+        assert_eq!(refusal["msg"], "there is no such session");
+    }
+    socket.open(3, "*", None);
+    let rows = socket.next();
+    assert_eq!(rows["changed"].as_array().unwrap().len(), 1, "{rows}");
+    server.post("s1", &chunks(1, 1));
+    server.post("s2", &chunks(1, 1));
+    loop {
+        let frame = socket.next();
+        if frame["op"] == "sessions" {
+            let changed = frame["changed"].as_array().unwrap();
+            assert!(changed.iter().all(|row| row["id"] == "s2"), "{frame}");
+            if !changed.is_empty() {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_link_opens_one_session_until_it_is_taken_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    server.post("s1", &chunks(1, 2));
+    server.post("s2", &chunks(1, 1));
+    let shares = "/api/v1/sessions/s1/shares";
+    let body = r#"{"expiresInSeconds": 3600, "label": "for the review"}"#;
+    let (status, share) = server.ask("POST", shares, &server.token, body);
+    assert_eq!(status, 201, "{share}");
+    let token = share["token"].as_str().unwrap();
+    let url = share["url"].as_str().unwrap();
+    assert_eq!(url, format!("{}/#token={token}&session=s1", server.url));
+    let events = "/api/v1/sessions/s1/events";
+    assert_eq!(server.ask("GET", events, token, "").0, 200);
+    assert_eq!(server.ask("POST", events, token, "[]").0, 403);
+    assert_eq!(server.ask("POST", shares, token, "{}").0, 403);
+    assert_eq!(
+        server.ask("GET", "/api/v1/sessions/s2/events", token, "").0,
+        404
+    );
+    let mut socket = server.socket_with(token);
+    socket.open(1, "s1", None);
+    // Another one, which stays.
+    let (_, other) = server.ask("POST", shares, &server.token, "{}");
+    let one = format!("{shares}?id={}", share["id"].as_str().unwrap());
+    let of_other_session = one.replace("/s1/", "/s2/");
+    assert_eq!(
+        server.ask("DELETE", &of_other_session, &server.token, "").0,
+        404
+    );
+    // As the README has it: by what the answer had. Whatever else a body says takes no link back.
+    for (body, status) in [
+        (r#"{"id": "another"}"#, 404),
+        (r#"{"link": "another"}"#, 400),
+        ("another", 400),
+    ] {
+        let refused = server.ask("DELETE", shares, &server.token, body);
+        assert_eq!(refused.0, status, "{body}");
+    }
+    let body = json!({"id": share["id"]}).to_string();
+    let (status, answer) = server.ask("DELETE", shares, &server.token, &body);
+    assert_eq!((status, &answer["revoked"]), (200, &json!(1)));
+    assert_eq!(server.ask("GET", events, token, "").0, 401);
+    let (_, third) = server.ask("POST", shares, &server.token, "{}");
+    let one = format!("{shares}?id={}", third["id"].as_str().unwrap());
+    assert_eq!(server.ask("DELETE", &one, &server.token, "").0, 200);
+    let other = other["token"].as_str().unwrap();
+    assert_eq!(server.ask("GET", events, other, "").0, 200);
+    let (_, answer) = server.ask("DELETE", shares, &server.token, "");
+    assert_eq!(answer["revoked"], 1);
+    assert_eq!(server.ask("GET", events, other, "").0, 401);
+    for (body, status) in [
+        (r#"{"expiresInSeconds": 0}"#, 400),
+        (r#"{"expiresInSeconds": -1}"#, 400),
+        (r#"{"expiresInSeconds": "1h"}"#, 400),
+        (r#"{"expiresInSeconds": 99999999999}"#, 400),
+        (r#"{"expires": 5}"#, 400),
+        ("[]", 400),
+    ] {
+        assert_eq!(
+            server.ask("POST", shares, &server.token, body).0,
+            status,
+            "{body}"
+        );
+    }
+    let nowhere = "/api/v1/sessions/never/shares";
+    assert_eq!(server.ask("POST", nowhere, &server.token, "{}").0, 404);
+}
+
+#[test]
+fn a_socket_ends_with_its_token_and_a_token_has_so_many() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let store = chat_store::Store::open(dir.path(), chat_store::Options::default()).unwrap();
+    let bound = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"));
+    let listener = bound.unwrap();
+    let address = listener.local_addr().unwrap();
+    let settings = turnreel::Settings {
+        heartbeat_ms: 200,
+        sockets_per_token: 2,
+        ..turnreel::Settings::default()
+    };
+    let state = turnreel::State::new(store, "secret", address.port(), &[], settings);
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let serving = runtime.spawn(turnreel::run(listener, state, async {
+        let _ = stopped.await;
+    }));
+    let made = token_command(
+        dir.path(),
+        "create",
+        &["--scope", "read", "--expires", "3s"],
+    );
+    let token = text(&made).trim().to_owned();
+    let connect = || {
+        let mut request = format!("ws://{address}/api/v1/ws")
+            .into_client_request()
+            .unwrap();
+        let protocols = format!("turnreel.v1, tr.tok.{token}");
+        let name = "Sec-WebSocket-Protocol";
+        request
+            .headers_mut()
+            .insert(name, protocols.parse().unwrap());
+        let stream = std::net::TcpStream::connect(address).unwrap();
+        let timeout = std::time::Duration::from_secs(10);
+        stream.set_read_timeout(Some(timeout)).unwrap();
+        tungstenite::client(request, stream).map_err(|why| why.to_string())
+    };
+    let (first, _) = connect().unwrap();
+    let (second, _) = connect().unwrap();
+    let refused = connect().unwrap_err();
+    assert!(refused.contains("429"), "{refused}");
+    drop(second);
+    soon("the seat is free again", || connect().is_ok());
+    let mut first = support::Socket { socket: first };
+    assert_eq!(first.close_code(), Some(4001));
+    stop.send(()).unwrap();
+    runtime.block_on(serving).unwrap().unwrap();
+}
+
+#[test]
+fn beyond_this_machine_only_with_tokens_of_their_own() {
+    let dir = tempfile::tempdir().unwrap();
+    // The first is refused: `tests/access.rs` has the words.
+    token_command(dir.path(), "create", &["--scope", "read"]);
+    let more = [
+        "--no-examples",
+        "--host",
+        "feed.example.org",
+        "--host",
+        "192.0.2.7:7473",
+    ];
+    let server = Server::start_on(dir.path(), "0.0.0.0:0", &more);
+    let asked = |host: &str| {
+        let request = format!("GET /healthz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        let address = format!("127.0.0.1:{}", server.port());
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        std::io::Write::write_all(&mut stream, request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        std::io::Read::read_to_string(&mut stream, &mut answer).unwrap();
+        answer[9..12].to_owned()
+    };
+    assert_eq!(asked("feed.example.org"), "200");
+    assert_eq!(asked("192.0.2.7:7473"), "200");
+    assert_eq!(asked(&format!("127.0.0.1:{}", server.port())), "200");
+    assert_eq!(asked(&format!("0.0.0.0:{}", server.port())), "421");
+    assert_eq!(asked("evil.example"), "421");
+}
+
+#[test]
+fn no_token_is_ever_written_to_the_log() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("log");
+    let data = dir.path().join("data");
+    let mut child = std::process::Command::new(support::PROGRAM)
+        .args([
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--ready-json",
+            "--no-examples",
+            "--log",
+            "trace",
+            "--data",
+        ])
+        .arg(&data)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::fs::File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut stdout = std::io::BufReader::new(child.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut stdout, &mut line).unwrap();
+    let ready: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let text = |name: &str| ready[name].as_str().unwrap().to_owned();
+    let mut server = Server {
+        child,
+        url: text("url"),
+        token: text("token"),
+        data,
+    };
+    server.post("s1", &chunks(1, 1));
+    let made = make_token(&server, &["--scope", "read"]);
+    let (_, share) = server.ask("POST", "/api/v1/sessions/s1/shares", &server.token, "{}");
+    let share = share["token"].as_str().unwrap().to_owned();
+    let wrong = "wrong-wrong-wrong-wrong-wrong-wrong-wrong-1".to_owned();
+    for token in [&made, &share, &wrong] {
+        server.ask("GET", "/api/v1/sessions/s1/events", token, "");
+        server.ask("POST", "/api/v1/sessions/s1/events", token, "[nope");
+    }
+    server.socket_with(&made).open(1, "s1", None);
+    let token = server.token.clone();
+    server.stop();
+    let log = std::fs::read_to_string(log).unwrap();
+    assert!(log.contains("stopping"), "{log}");
+    for token in [made, share, wrong, token] {
+        assert!(!log.contains(&token));
+        assert!(
+            !log.contains("word 1"),
+            "payloads have no place there either"
+        );
+    }
+}

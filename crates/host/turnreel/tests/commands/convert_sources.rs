@@ -1,0 +1,546 @@
+//! `turnreel convert`: the files of one session, and the sources of one run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_turnreel");
+
+/// Recordings beside the checkout; `None`, and a word, where they are not there.
+fn recordings(folder: &str) -> Option<PathBuf> {
+    let shared = std::env::var_os("TURNREEL_SHARED").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared"),
+        PathBuf::from,
+    );
+    let folder = shared.join("recordings").join(folder);
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    eprintln!("skipped: no recordings at {}", folder.display());
+    None
+}
+
+fn convert(paths: &[&Path], more: &[&str]) -> Output {
+    let mut command = Command::new(PROGRAM);
+    command.arg("convert").args(more).args(paths);
+    command.output().unwrap()
+}
+
+fn told(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// The events of a run that read all of its input.
+fn events(paths: &[&Path], more: &[&str]) -> Vec<Value> {
+    let output = convert(paths, more);
+    assert_eq!(told(&output), "", "{paths:?}");
+    assert_eq!(output.status.code(), Some(0), "{paths:?}");
+    lines(&output)
+}
+
+fn lines(output: &Output) -> Vec<Value> {
+    let text = std::str::from_utf8(&output.stdout).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+fn write(path: &Path, lines: &[Value]) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    std::fs::write(path, text).unwrap();
+}
+
+fn count(events: &[Value], kind: &str) -> usize {
+    let of_kind = events.iter().filter(|event| event["type"] == kind);
+    of_kind.count()
+}
+
+/// What a person reads and what was done, each with how often it is told.
+fn said(events: &[Value]) -> BTreeMap<String, usize> {
+    let mut said = BTreeMap::new();
+    for event in events {
+        let (kind, of) = (event["type"].as_str().unwrap(), &event["payload"]);
+        let what = match kind {
+            "user_message" | "assistant_done" | "thinking_done" => {
+                of["text"].as_str().unwrap_or_default().trim()
+            }
+            "tool_call" | "tool_result" => of["toolCallId"].as_str().unwrap(),
+            "file_edit" => of["filePath"].as_str().unwrap(),
+            "turn_start" | "turn_end" | "session_end" => "",
+            _ => continue,
+        };
+        *said.entry(format!("{kind} {what}")).or_default() += 1;
+    }
+    said
+}
+
+/// A session whose sub-agent wrote a file of its own.
+fn session(id: &str) -> [Value; 3] {
+    let line = |kind: &str, uuid: &str, above: Value, message: Value| {
+        json!({"type": kind, "uuid": uuid, "parentUuid": above, "sessionId": id, "timestamp": "2026-02-03T10:00:00.000Z",
+            "message": message})
+    };
+    let mut result = line(
+        "user",
+        &format!("{id}-3"),
+        json!(format!("{id}-2")),
+        json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "Found."}]}),
+    );
+    result["toolUseResult"] = json!({"status": "completed", "agentId": "a7"});
+    [
+        line(
+            "user",
+            &format!("{id}-1"),
+            Value::Null,
+            json!({"role": "user", "content": "Where is it?"}),
+        ),
+        line(
+            "assistant",
+            &format!("{id}-2"),
+            json!(format!("{id}-1")),
+            json!({"id": "msg_1", "role": "assistant", "content": [{"type": "tool_use", "id": "toolu_1", "name": "Task",
+                "input": {"description": "Find it", "prompt": "Find it", "subagent_type": "Explore"}}]}),
+        ),
+        result,
+    ]
+}
+
+fn agent(session_id: &str, agent_id: &str, prompt: &str, answer: &str) -> [Value; 2] {
+    let line = |kind: &str, n: u8, above: Value, message: Value| {
+        json!({"type": kind, "uuid": format!("{agent_id}-{n}"), "parentUuid": above, "sessionId": session_id,
+            "agentId": agent_id, "isSidechain": true, "timestamp": "2026-02-03T10:00:00.000Z", "message": message})
+    };
+    [
+        line(
+            "user",
+            1,
+            Value::Null,
+            json!({"role": "user", "content": prompt}),
+        ),
+        line(
+            "assistant",
+            2,
+            json!(format!("{agent_id}-1")),
+            json!({"id": format!("msg_{agent_id}"), "role": "assistant", "content": [{"type": "text", "text": answer}]}),
+        ),
+    ]
+}
+
+/// The event of an answer with these words.
+fn answer<'a>(events: &'a [Value], words: &str) -> Option<&'a Value> {
+    let mut answers = events
+        .iter()
+        .filter(|event| event["type"] == "assistant_done" && event["payload"]["text"] == words);
+    let first = answers.next();
+    assert_eq!(answers.next(), None, "{words} twice");
+    first
+}
+
+#[test]
+fn a_sessions_files_are_read_with_it_from_its_folder_and_by_its_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("p");
+    let main = folder.join("s1.jsonl");
+    write(&main, &session("s1"));
+    write(
+        &folder.join("s1/subagents/agent-a7.jsonl"),
+        &agent("s1", "a7", "Find it", "In the cellar."),
+    );
+    let of_folder = events(&[&folder], &[]);
+    assert_eq!(count(&of_folder, "turn_start"), 1);
+    let found = answer(&of_folder, "In the cellar.").expect("the agent's words");
+    assert_eq!(found["parentToolCallId"], "toolu_1");
+    assert_eq!(events(&[&main], &[]), of_folder);
+    assert_eq!(
+        events(&[&main], &["--from", "claude-transcript"]),
+        of_folder
+    );
+    let as_file = dir.path().join("out");
+    let output = convert(&[&folder], &["-o", as_file.to_str().unwrap()]);
+    assert_eq!(
+        (output.status.code(), told(&output)),
+        (Some(0), String::new())
+    );
+    let written: Vec<_> = std::fs::read_dir(&as_file)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(written, ["s1.events.jsonl"]);
+
+    // Away from its folder it is a session all the same.
+    let alone = dir.path().join("alone.jsonl");
+    std::fs::copy(&main, &alone).unwrap();
+    assert_eq!(answer(&events(&[&alone], &[]), "In the cellar."), None);
+}
+
+/// A stranger's session may hold links to files of who reads it.
+#[cfg(unix)]
+#[test]
+fn what_lies_behind_a_link_is_not_in_a_session_and_that_is_told() {
+    use std::os::unix::fs::symlink;
+    let run = |command: &str, args: &[&str]| {
+        let mut program = Command::new(PROGRAM);
+        program.arg(command).args(args).output().unwrap()
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let secret = dir.path().join("secret.txt");
+    std::fs::write(&secret, "The secret.").unwrap();
+    let mut lines = session("s1");
+    lines[2]["message"]["content"][0]["content"] =
+        json!("<persisted-output>\nOutput too large. Full output saved to: /a/x.txt\n\nPreview");
+    let link_at = |place: &str, to: &Path| {
+        let folder = dir.path().join(place.replace('/', "-")).join("p");
+        let main = folder.join("s1.jsonl");
+        write(&main, &lines);
+        let link = folder.join(place);
+        std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+        symlink(to, &link).unwrap();
+        (folder, main, link)
+    };
+    let results = dir.path().join("mine");
+    std::fs::create_dir_all(results.join("tool-results")).unwrap();
+    std::fs::copy(&secret, results.join("tool-results/x.txt")).unwrap();
+    for (place, to) in [
+        ("s1/tool-results/x.txt", secret.clone()),
+        ("s1/tool-results", results.join("tool-results")),
+        ("s1", results),
+    ] {
+        let (folder, main, link) = link_at(place, &to);
+        let named = link.to_str().unwrap();
+        for path in [&folder, &main] {
+            let output = convert(&[path], &[]);
+            let (out, said) = (String::from_utf8_lossy(&output.stdout), told(&output));
+            assert!(out.contains("Preview") && !out.contains("The secret."));
+            assert!(
+                said.contains("it is a link") && said.contains(named),
+                "{said}"
+            );
+            assert_eq!(output.status.code(), Some(1));
+        }
+        let output = run("export", &[main.to_str().unwrap(), "--to", "jsonl"]);
+        let (out, said) = (String::from_utf8_lossy(&output.stdout), told(&output));
+        assert!(out.contains("Preview") && !out.contains("The secret."));
+        assert!(
+            said.contains("it is a link") && said.contains(named),
+            "{said}"
+        );
+    }
+    // One that is named is meant.
+    let (_, main, _) = link_at("other", &secret);
+    let named = dir.path().join("named.jsonl");
+    symlink(&main, &named).unwrap();
+    assert_eq!(events(&[&named], &[]), events(&[&main], &[]));
+    // A log lies in several files.
+    let log = dir.path().join("s.events.jsonl");
+    let line = r#"{"id":"e1","timestamp":1,"sessionId":"s","type":"turn_end","payload":{}}"#;
+    std::fs::write(&log, format!("{line}\n")).unwrap();
+    symlink(&secret, dir.path().join("s.0001.events.jsonl")).unwrap();
+    for command in ["convert", "export", "trace"] {
+        let output = run(command, &[log.to_str().unwrap()]);
+        assert!(!String::from_utf8_lossy(&output.stdout).contains("The secret."));
+        let said = told(&output);
+        assert!(said.contains("is a link"), "{command}: {said}");
+    }
+}
+
+#[test]
+fn an_agents_file_beside_sessions_is_told_once_whosever_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path();
+    write(&folder.join("s1.jsonl"), &session("s1"));
+    write(&folder.join("s2.jsonl"), &session("s2")[..1]);
+    write(
+        &folder.join("agent-a7.jsonl"),
+        &agent("s1", "a7", "Find it", "In the cellar."),
+    );
+    write(
+        &folder.join("agent-b9.jsonl"),
+        &agent("s9", "b9", "Of a session that is gone", "In the attic."),
+    );
+    let told = events(&[folder], &[]);
+    let of_s1 = answer(&told, "In the cellar.").expect("of the session");
+    assert_eq!(
+        (&of_s1["sessionId"], &of_s1["parentToolCallId"]),
+        (&json!("s1"), &json!("toolu_1"))
+    );
+    let of_nobody = answer(&told, "In the attic.").expect("by itself");
+    assert_eq!(of_nobody["sessionId"], "s9");
+}
+
+#[test]
+fn recorded_sessions_are_read_with_their_files() {
+    let Some(from) = recordings("claude-code") else {
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let mut n_parts = 0;
+    for entry in std::fs::read_dir(&from).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let Some((story, name)) = name.split_once(".transcript.") else {
+            continue;
+        };
+        if !["subagent", "subagent-plain", "bash"].contains(&story) {
+            continue;
+        }
+        n_parts += usize::from(name.contains("__"));
+        let to = dir.path().join(story).join(name.replace("__", "/"));
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        std::fs::copy(&path, &to).unwrap();
+    }
+    assert!(n_parts >= 5, "{n_parts}");
+    for story in ["subagent", "subagent-plain"] {
+        let told = events(&[&dir.path().join(story)], &[]);
+        assert_eq!(count(&told, "session_end"), 1, "{story}");
+        let sessions: BTreeSet<String> = told
+            .iter()
+            .map(|event| event["sessionId"].to_string())
+            .collect();
+        assert_eq!(sessions.len(), 1, "{story}");
+        let by_agent = |event: &&Value| {
+            event["type"] == "tool_call" && event["parentToolCallId"].as_str().is_some()
+        };
+        assert!(told.iter().any(|event| by_agent(&event)), "{story}");
+    }
+    // A large result stands whole where the log refers to its file.
+    let told = events(&[&dir.path().join("bash")], &[]);
+    let large = walk(&dir.path().join("bash"))
+        .into_iter()
+        .find(|path| path.to_string_lossy().contains("tool-results"))
+        .unwrap();
+    let large = std::fs::read_to_string(large).unwrap();
+    let whole = told.iter().filter(|event| {
+        event["payload"]["result"]
+            .as_str()
+            .is_some_and(|result| result.trim() == large.trim())
+    });
+    assert_eq!(whole.count(), 1);
+}
+
+fn walk(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(walk(&path));
+        } else {
+            files.push(path);
+        }
+    }
+    files
+}
+
+/// The sources of one recorded story.
+fn sources(folder: &str, story: &str) -> Option<Vec<PathBuf>> {
+    let mut files = walk(&recordings(folder)?);
+    files.retain(|path| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        name.starts_with(&format!("{story}.")) && name.ends_with(".jsonl") && !name.contains("__")
+    });
+    files.sort();
+    Some(files)
+}
+
+#[test]
+fn what_hooks_stream_and_log_of_a_recorded_run_say_is_said_once() {
+    let stories = [
+        ("claude-code", "read-edit", 3),
+        ("claude-code", "bash", 3),
+        ("claude-code", "subagent", 3),
+    ];
+    for (folder, story, n) in stories {
+        let Some(mut files) = sources(folder, story) else {
+            return;
+        };
+        assert_eq!(files.len(), n, "{folder}/{story}: {files:?}");
+        let mut wanted = BTreeMap::new();
+        for file in &files {
+            for (what, n) in said(&events(&[file], &[])) {
+                let most = wanted.entry(what).or_insert(0);
+                *most = n.max(*most);
+            }
+        }
+        for _ in 0..n {
+            let paths: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+            let merged = events(&paths, &["--merge"]);
+            assert_eq!(said(&merged), wanted, "{folder}/{story} {paths:?}");
+            let sessions: BTreeSet<String> = merged
+                .iter()
+                .map(|event| event["sessionId"].to_string())
+                .collect();
+            assert_eq!(sessions.len(), 1);
+            let ids: BTreeSet<String> =
+                merged.iter().map(|event| event["id"].to_string()).collect();
+            assert_eq!(ids.len(), merged.len());
+            files.rotate_left(1);
+        }
+    }
+}
+
+/// What a program tells its hooks, and what it stores, of two prompts.
+fn hooks_and_log(id: &str) -> (Vec<Value>, Vec<Value>) {
+    let (mut hooks, mut log) = (Vec::new(), Vec::new());
+    for n in 1..=2 {
+        let (prompt_id, words) = (format!("p{n}"), format!("Question {n}"));
+        hooks.push(json!({"hook_event_name": "UserPromptSubmit", "session_id": id, "prompt_id": prompt_id, "prompt": words}));
+        hooks.push(
+            json!({"hook_event_name": "Stop", "session_id": id, "prompt_id": prompt_id,
+            "last_assistant_message": format!("Answer {n}")}),
+        );
+        log.push(
+            json!({"type": "user", "uuid": format!("u{n}"), "promptId": prompt_id, "sessionId": id,
+            "message": {"role": "user", "content": words}}),
+        );
+        log.push(json!({"type": "assistant", "uuid": format!("a{n}"), "parentUuid": format!("u{n}"), "sessionId": id,
+            "message": {"id": format!("msg_{n}"), "role": "assistant", "stop_reason": "end_turn",
+                "content": [{"type": "text", "text": format!("Answer {n}")}]}}));
+    }
+    (hooks, log)
+}
+
+#[test]
+fn sources_are_merged_turn_by_turn_into_one_output() {
+    let dir = tempfile::tempdir().unwrap();
+    let (hooks, log) = (dir.path().join("hooks.jsonl"), dir.path().join("log.jsonl"));
+    let (hook_lines, log_lines) = hooks_and_log("s1");
+    write(&hooks, &hook_lines);
+    write(&log, &log_lines);
+    for paths in [[&hooks, &log], [&log, &hooks]] {
+        let paths = paths.map(PathBuf::as_path);
+        let merged = events(&paths, &["--merge"]);
+        let words: Vec<&str> = merged
+            .iter()
+            .filter(|event| {
+                ["user_message", "assistant_done"].contains(&event["type"].as_str().unwrap())
+            })
+            .map(|event| event["payload"]["text"].as_str().unwrap())
+            .collect();
+        assert_eq!(words, ["Question 1", "Answer 1", "Question 2", "Answer 2"]);
+        assert_eq!(count(&merged, "turn_start"), 2);
+        assert_eq!(count(&merged, "turn_end"), 2);
+    }
+    // In a folder, what is no session is left out.
+    std::fs::write(dir.path().join("notes.txt"), "no session\n").unwrap();
+    let output = convert(&[dir.path()], &["--merge"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(
+        told(&output).contains("1 file is no session"),
+        "{}",
+        told(&output)
+    );
+    assert_eq!(count(&lines(&output), "turn_start"), 2);
+    // One session goes into one file.
+    let out = dir.path().join("one.md");
+    let output = convert(
+        &[&hooks, &log],
+        &["--merge", "--to", "markdown", "-o", out.to_str().unwrap()],
+    );
+    assert_eq!(
+        (output.status.code(), told(&output)),
+        (Some(0), String::new())
+    );
+    let text = std::fs::read_to_string(&out).unwrap();
+    assert_eq!(text.matches("Answer 2").count(), 1, "{text}");
+}
+
+#[test]
+fn what_is_not_one_run_is_not_merged() {
+    let dir = tempfile::tempdir().unwrap();
+    let (one, other) = (dir.path().join("one.jsonl"), dir.path().join("other.jsonl"));
+    write(&one, &hooks_and_log("s1").0);
+    write(&other, &hooks_and_log("s2").1);
+    let refused = |paths: &[&Path], why: &str| {
+        let output = convert(paths, &["--merge"]);
+        assert_eq!(output.status.code(), Some(2), "{paths:?}");
+        assert!(output.stdout.is_empty(), "{paths:?}");
+        assert!(told(&output).contains(why), "{}", told(&output));
+    };
+    refused(&[&one, &other], "not one session");
+    refused(&[&one, &other], "of s1");
+    refused(&[&one, &other], "of s2");
+    refused(&[&one, &dir.path().join("missing")], "could not open");
+    let notes = dir.path().join("notes.txt");
+    std::fs::write(&notes, "no session\n").unwrap();
+    refused(&[&one, &notes], "notes.txt");
+    let output = convert(&[&one, &one], &["--merge", "--from", "claude-hooks"]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+/// Hooks, stream and transcript of a run, in every order.
+#[test]
+fn it_does_not_matter_which_source_is_named_first() {
+    let Some(folder) = recordings("claude-code") else {
+        return;
+    };
+    for story in [
+        "read-edit",
+        "bash",
+        "multi-turn",
+        "parallel",
+        "subagent",
+        "denied",
+    ] {
+        let transcript = std::fs::read_dir(&folder).unwrap().find_map(|entry| {
+            let path = entry.unwrap().path();
+            let name = path.file_name()?.to_str()?.to_owned();
+            let is_it =
+                name.starts_with(&format!("{story}.transcript.")) && name.ends_with(".jsonl");
+            is_it.then_some(path)
+        });
+        let [hooks, stream] =
+            ["hooks", "stream"].map(|kind| folder.join(format!("{story}.{kind}.jsonl")));
+        let paths: Vec<PathBuf> = [Some(hooks), Some(stream), transcript]
+            .into_iter()
+            .flatten()
+            .filter(|path| path.is_file())
+            .collect();
+        if paths.len() < 2 {
+            continue;
+        }
+        let mut told: Vec<(Vec<usize>, Vec<String>)> = Vec::new();
+        for order in orders(paths.len()) {
+            let named: Vec<&Path> = order.iter().map(|at| paths[*at].as_path()).collect();
+            let merged = events(&named, &["--merge"]);
+            let said = merged.iter().filter_map(|event| {
+                let kind = event["type"].as_str()?;
+                let lasting = [
+                    "turn_start",
+                    "user_message",
+                    "thinking_done",
+                    "assistant_done",
+                    "tool_call",
+                    "tool_result",
+                    "file_edit",
+                    "turn_end",
+                ];
+                let about = ["text", "toolCallId", "outcome"];
+                let about = about.map(|key| event["payload"][key].to_string());
+                lasting
+                    .contains(&kind)
+                    .then(|| format!("{kind} {}", about.join(" ")))
+            });
+            told.push((order, said.collect()));
+            let turns = count(&merged, "turn_start");
+            assert_eq!(count(&merged, "turn_end"), turns, "{story} {named:?}");
+        }
+        for (order, said) in &told[1..] {
+            assert_eq!(said, &told[0].1, "{story} {order:?}");
+        }
+    }
+}
+
+fn orders(n: usize) -> Vec<Vec<usize>> {
+    let mut orders = vec![Vec::new()];
+    for _ in 0..n {
+        let longer = orders.into_iter().flat_map(|order: Vec<usize>| {
+            let rest = (0..n).filter(|at| !order.contains(at)).collect::<Vec<_>>();
+            rest.into_iter()
+                .map(move |at| [order.clone(), vec![at]].concat())
+        });
+        orders = longer.collect();
+    }
+    orders
+}

@@ -1,0 +1,132 @@
+//! Settings: options before the environment, the environment before the file, the file before what is built in.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use crate::support::{self, PROGRAM};
+
+fn config(data: &Path, env: &[(&str, &str)], args: &[&str]) -> Output {
+    Command::new(PROGRAM)
+        .arg("config")
+        .args(args)
+        .env("TURNREEL_DATA", data)
+        .envs(env.iter().copied())
+        .output()
+        .unwrap()
+}
+
+fn told(data: &Path, env: &[(&str, &str)], args: &[&str]) -> String {
+    let output = config(data, env, args);
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn options_come_before_the_environment_and_that_before_the_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = "rate = 1\nburst = 2\nsandbox_rate = 3\nhost = [\"a.example\", \"b.example\"]\ngzip-bodies = true\nsync = \"always\"\n";
+    std::fs::write(dir.path().join("turnreel.toml"), file).unwrap();
+    let env = [("TURNREEL_BURST", "20"), ("TURNREEL_SANDBOX_RATE", "30")];
+    let text = told(dir.path(), &env, &["--sandbox-rate", "300"]);
+    for line in [
+        "rate = 1  # file",
+        "burst = 20  # environment",
+        "sandbox-rate = 300  # option",
+        "sandbox-chunk-rate = 3000  # default",
+        "host = [\"a.example\", \"b.example\"]  # file",
+        "connections-per-address = 1024  # default",
+        "embed-origin = []  # default",
+        "gzip-bodies = true  # file",
+        "sync = \"always\"  # file",
+        "log-format = \"text\"  # default",
+    ] {
+        assert!(text.lines().any(|it| it == line), "{line}\n{text}");
+    }
+    // A list that is given is the list.
+    let text = told(dir.path(), &[], &["--host", "c.example"]);
+    assert!(text.contains("host = [\"c.example\"]  # option"), "{text}");
+    let env = [("TURNREEL_HOST", "d.example,e.example")];
+    let text = told(dir.path(), &env, &[]);
+    let expected = "host = [\"d.example\", \"e.example\"]  # environment";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn what_is_told_is_a_file_that_says_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let args = ["--rate", "7", "--host", "a.example", "--log", "debug"];
+    let text = told(dir.path(), &[], &args);
+    let other = tempfile::tempdir().unwrap();
+    let path = other.path().join("copied.toml");
+    std::fs::write(&path, &text).unwrap();
+    let again = told(dir.path(), &[], &["--config", path.to_str().unwrap()]);
+    let settings = |text: &str| -> Vec<String> {
+        let bare = |line: &str| line.split("  # ").next().unwrap().to_owned();
+        let settings = text.lines().filter(|line| !line.starts_with('#'));
+        settings.map(bare).collect()
+    };
+    assert_eq!(settings(&again), settings(&text));
+    assert!(again.contains("rate = 7  # file"), "{again}");
+}
+
+#[test]
+fn this_machine_has_a_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = told(dir.path(), &[], &["--listen", "localhost:7480"]);
+    // As it is given, so that a file says the same.
+    let expected = "listen = \"localhost:7480\"  # option";
+    assert!(text.contains(expected), "{text}");
+    let output = config(dir.path(), &[], &["--listen", "7480"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("such as 127.0.0.1:7473"), "{said}");
+}
+
+#[test]
+fn its_help_offers_nothing_that_is_for_one_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let help = told(dir.path(), &[], &["--help"]);
+    assert!(
+        help.contains("--listen") && !help.contains("--ready-json"),
+        "{help}"
+    );
+}
+
+#[test]
+fn a_file_that_says_what_is_no_option_stops_the_start() {
+    let dir = tempfile::tempdir().unwrap();
+    for (file, why) in [
+        ("rates = 1\n", "`rates` is no option"),
+        ("rate = \"many\"\n", "invalid value 'many'"),
+        ("rate = [1]\n", "`rate`: expected a text or a whole number"),
+        ("gzip-bodies = 1\n", "`gzip-bodies`: expected true or false"),
+        ("ready-json = true\n", "`ready-json` is no option"),
+        // It lies in the folder that it would name.
+        ("data = \"/elsewhere\"\n", "`data` is no option"),
+        ("rate = \n", "could not read"),
+    ] {
+        std::fs::write(dir.path().join("turnreel.toml"), file).unwrap();
+        let output = config(dir.path(), &[], &[]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{file}: {said}");
+        assert!(said.contains(why), "{file}: {said}");
+        assert!(said.contains("turnreel.toml"), "{file}: {said}");
+    }
+    let output = config(dir.path(), &[], &["--config", "/nowhere/at/all.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn the_server_goes_by_the_file() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(
+        dir.path().join("turnreel.toml"),
+        "burst = 3\nno-examples = true\n",
+    )
+    .unwrap();
+    let more = ["--rate", "1"];
+    let server = support::Server::start_on(dir.path(), "127.0.0.1:0", &more);
+    assert_eq!(server.post("s1", &support::chunks(1, 3)).0, 200);
+    assert_eq!(server.post("s1", &support::chunks(4, 6)).0, 429);
+    let (_, list) = server.get("/api/v1/sessions");
+    assert_eq!(list["sessions"].as_array().unwrap().len(), 1);
+}

@@ -1,0 +1,426 @@
+//! Whole sessions in an object store: written when they end, read back before that counts, and read from there by a server
+//! that has not got them; and what becomes of all that where the store refuses, cuts, changes or says nothing.
+
+use crate::support::cold::{copied, end, log, manifests, post, program, recorded, server};
+use crate::support::s3::{SECRET, Way, Wrong, moto};
+use crate::support::{self, Server, chunks, figure, make_token, soon};
+use serde_json::{Value, json};
+
+fn sha256_in(value: &Value) -> String {
+    value["$body"]["sha256"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_session_that_ended_is_read_from_the_store_by_a_server_that_has_nothing() {
+    let Some(moto) = moto() else { return };
+    let bucket = moto.bucket();
+    let (first_dir, second_dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let first = server(first_dir.path(), &bucket.url(), &[]);
+    let (body, diff) = recorded(&first, "s1");
+    post(&first, "going-on", &chunks(1, 3));
+    end(&first, "s1", "end");
+    let manifest = copied(&bucket, &first, "s1");
+    let plain = log(first_dir.path(), "s1");
+    assert_eq!(manifest["bytes"], plain.len());
+    assert_eq!(manifest["summary"]["status"], "ended");
+    assert_eq!(manifest["blobs"].as_array().unwrap().len(), 2, "{manifest}");
+    let object = manifest["object"].as_str().unwrap();
+    assert!(object.contains(manifest["sha256"].as_str().unwrap()));
+    assert_eq!(bucket.unpacked(&format!("archive/{object}")), plain);
+    assert_eq!(manifests(&bucket, "going-on").len(), 0);
+    soon("the figures say so", || {
+        figure(&first, "turnreel_tier_copied_total{tier=\"s3\"}") == 1.0
+            && figure(&first, "turnreel_tier_behind_sessions{tier=\"s3\"}") == 0.0
+    });
+
+    // It goes on, and ends again: one copy takes the place of the other.
+    post(&first, "s1", &chunks(1, 3));
+    end(&first, "s1", "end-again");
+    copied(&bucket, &first, "s1");
+    soon("what is contained in the newer copy goes", || {
+        bucket.keys_with("/s1-").len() == 2
+    });
+
+    let second = server(second_dir.path(), &bucket.url(), &[]);
+    let (_, list) = second.get("/api/v1/sessions");
+    assert_eq!(list["sessions"], json!([]));
+    let whole = "/api/v1/sessions/s1/events?bodies=full";
+    let (status, page) = second.get(whole);
+    assert_eq!(status, 200, "{page}");
+    assert_eq!(page, first.get(whole).1);
+    assert_eq!(log(second_dir.path(), "s1"), log(first_dir.path(), "s1"));
+    let (_, list) = second.get("/api/v1/sessions");
+    assert_eq!(list, first.get("/api/v1/sessions?status=ended").1);
+    for path in [
+        "summary",
+        "search?q=line",
+        "health",
+        "file-diffs/edit",
+        "events/long/full",
+        "events?after=5",
+    ] {
+        let path = format!("/api/v1/sessions/s1/{path}");
+        let (status, answer) = second.get(&path);
+        assert_eq!((status, &answer), (200, &first.get(&path).1), "{path}");
+    }
+    assert_eq!(
+        second.get("/api/v1/sessions/s1/file-diffs/edit").1["diff"],
+        diff
+    );
+    let (_, event) = second.get("/api/v1/sessions/s1/events?after=0");
+    let events = event["events"].as_array().unwrap();
+    let long = events.iter().find(|event| event["id"] == "long").unwrap();
+    let sha256 = sha256_in(&long["payload"]["result"]);
+    let path = format!("/api/v1/sessions/s1/events/long/full?body={sha256}");
+    assert_eq!(second.get(&path).1, Value::String(body));
+
+    // What is sent to it goes on behind it, under another epoch: the first server may have gone on, too.
+    let (_, page) = second.get("/api/v1/sessions/s1/events");
+    let (status, answer) = second.post("s1", &chunks(1, 4));
+    assert_eq!(status, 200, "{answer}");
+    assert_eq!(
+        answer["last"].as_u64(),
+        page["head"].as_u64().map(|head| head + 1)
+    );
+    assert_ne!(answer["epoch"], page["epoch"]);
+    let (_, answer) = second.post("s1", &chunks(5, 5));
+    let (_, page) = second.get("/api/v1/sessions/s1/events");
+    assert_eq!(answer["epoch"], page["epoch"]);
+    let base = log(first_dir.path(), "s1");
+    assert_eq!(log(second_dir.path(), "s1")[..base.len()], base);
+}
+
+#[test]
+fn sockets_streams_and_senders_find_a_session_that_is_only_in_the_store() {
+    let Some(moto) = moto() else { return };
+    let bucket = moto.bucket();
+    let way = Way::to(&bucket);
+    let dirs = [(); 4].map(|()| tempfile::tempdir().unwrap());
+    let first = server(dirs[0].path(), &bucket.url(), &[]);
+    for session in ["s1", "s2"] {
+        post(&first, session, &chunks(1, 50));
+        end(&first, session, "end");
+        copied(&bucket, &first, session);
+    }
+    let over = bucket.url_over(&way.address);
+    let [second, third, fourth] = [1, 2, 3].map(|n| server(dirs[n].path(), &over, &[]));
+    let mut of_first = first.socket();
+    let mut hello = of_first.open(1, "s1", None);
+    let mut of_second = second.socket();
+    assert_eq!(of_second.open(1, "s1", None), hello);
+    hello = of_first.open(2, "s1", Some(("other", 3)));
+    assert_eq!(of_second.open(2, "s1", Some(("other", 3))), hello);
+    let told = |server: &Server| {
+        let mut stream = server.stream("/api/v1/sessions/s1/sse", None);
+        assert_eq!(stream.next().unwrap().name, "hello");
+        stream.seqs_to(51)
+    };
+    assert_eq!(told(&third), told(&first));
+    assert!(third.socket_over(&third.address()).is_some());
+
+    // Many ask at once, and it is fetched once.
+    let before = way.n_asked(&["GET", "/s2-", ".events.jsonl.gz"]);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let (status, page) = third.get("/api/v1/sessions/s2/events");
+                assert_eq!((status, &page["head"]), (200, &json!(51)));
+            });
+        }
+    });
+    let n_fetched = way.n_asked(&["GET", "/s2-", ".events.jsonl.gz"]) - before;
+    assert_eq!(n_fetched, 1);
+
+    // Who sends is known by the list that the server has: what it sends goes behind what is there.
+    soon("it knows what is there", || {
+        figure(&fourth, "turnreel_tier_up{tier=\"s3\"}") == 1.0
+    });
+    let (status, answer) = fourth.post("s2", &chunks(50, 52));
+    assert_eq!(status, 200, "{answer}");
+    assert_eq!(answer["dups"], 1, "{answer}");
+    assert_eq!(answer["last"], 53);
+}
+
+#[test]
+fn what_nobody_may_see_or_nobody_has_is_not_looked_for() {
+    let Some(moto) = moto() else { return };
+    let bucket = moto.bucket();
+    let way = Way::to(&bucket);
+    let (first_dir, second_dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let first = server(first_dir.path(), &bucket.url(), &[]);
+    post(&first, "mine", &chunks(1, 3));
+    end(&first, "mine", "end");
+    copied(&bucket, &first, "mine");
+    let second = server(second_dir.path(), &bucket.url_over(&way.address), &[]);
+    let of_other = make_token(&second, &["--session", "other", "--scope", "read"]);
+    let sends = make_token(&second, &["--scope", "ingest"]);
+    for path in ["events", "summary", "health", "sse", "search?q=x"] {
+        let path = format!("/api/v1/sessions/mine/{path}");
+        assert_eq!(second.ask("GET", &path, &of_other, "").0, 404);
+        assert_eq!(second.ask("GET", &path, &sends, "").0, 403);
+        assert_eq!(second.ask("GET", &path, "wrong", "").0, 401);
+    }
+    let mut socket = second.socket_with(&of_other);
+    socket.send(&json!({"op": "open", "sub": 1, "session": "mine"}));
+    assert_eq!(socket.next()["code"], "no_session");
+    for id in [
+        "..",
+        "%2e%2e",
+        "a%2fb",
+        "a%00b",
+        "-x",
+        "mine%20",
+        "..%2f..%2fx",
+        &"x".repeat(65),
+    ] {
+        let path = format!("/api/v1/sessions/{id}/events");
+        let (status, _) = second.ask("GET", &path, &second.token, "");
+        assert!([400, 404].contains(&status), "{id}: {status}");
+    }
+    // All it asked for is the list that it begins with.
+    assert_eq!(way.n_asked(&["GET", "prefix=archive%2Fsessions%2F"]), 1);
+    assert_eq!(way.n_asked(&[]), 1);
+
+    // What is not there is looked for once in a minute, and is as it was before there was a store.
+    for _ in 0..5 {
+        let (status, answer) = second.get("/api/v1/sessions/nowhere/events");
+        assert_eq!(status, 404);
+        assert_eq!(answer["error"]["code"], "not_found");
+    }
+    let mut socket = second.socket();
+    socket.send(&json!({"op": "open", "sub": 1, "session": "nowhere"}));
+    assert_eq!(socket.next()["code"], "no_session");
+    assert_eq!(way.n_asked(&["nowhere-"]), 1);
+    let none = "0".repeat(64);
+    for _ in 0..3 {
+        assert_eq!(second.get(&format!("/api/v1/blobs/{none}")).0, 404);
+    }
+    assert_eq!(way.n_asked(&[&none]), 1);
+    // Who sends what is new waits for nothing: of that nothing is asked.
+    let n_asked = way.n_asked(&[]);
+    post(&second, "new", &chunks(1, 3));
+    assert_eq!(way.n_asked(&[]), n_asked);
+
+    // While the store is away that is said, and it is found when it is back.
+    way.spoil("GET", "mine-", Wrong::Status(500), usize::MAX);
+    let (status, head, _) = second.exchange(
+        "GET",
+        "/api/v1/sessions/mine/events",
+        Some(&second.token),
+        "",
+        "",
+    );
+    assert_eq!(status, 503, "{head}");
+    assert!(
+        head.to_ascii_lowercase().contains("retry-after: 5"),
+        "{head}"
+    );
+    way.mend();
+    soon("it is found again", || {
+        second.get("/api/v1/sessions/mine/events").0 == 200
+    });
+}
+
+#[test]
+fn a_copy_counts_when_it_was_read_back_and_whatever_goes_wrong_is_tried_again() {
+    let Some(moto) = moto() else { return };
+    let bucket = moto.bucket();
+    let way = Way::to(&bucket);
+    let (first_dir, second_dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let said = first_dir.path().join("said");
+    let mut command = program();
+    command.stderr(std::fs::File::create(&said).unwrap());
+    let url = bucket.url_over(&way.address);
+    let args = ["--no-examples", "--s3", &url];
+    let first = Server::start_by(command, first_dir.path(), "127.0.0.1:0", &args).unwrap();
+    // Of each session one thing goes wrong, as often as the request itself is tried again.
+    let log = ".events.jsonl.gz";
+    let wrongs = [
+        ("PUT", "/refused-", Wrong::Status(500), 3),
+        ("PUT", "/forbidden-", Wrong::Status(403), 1),
+        ("PUT", "/half-put-", Wrong::HalfPut, 1),
+        ("GET", "/cut-", Wrong::CutGet, 3),
+        ("GET", "/half-get-", Wrong::HalfGet, 1),
+        ("GET", "/other-byte-", Wrong::OtherByte, 1),
+        ("HEAD", "/unasked-", Wrong::Status(500), 3),
+        ("PUT", "/slow-", Wrong::Slow, 1),
+    ];
+    for (method, part, wrong, n) in wrongs {
+        way.spoil(method, part, wrong, n);
+        let session = part.trim_matches(['/', '-']);
+        post(&first, session, &chunks(1, 200));
+        end(&first, session, "end");
+        let manifest = copied(&bucket, &first, session);
+        let plain = log_of(&first, session);
+        let key = format!("archive/{}", manifest["object"].as_str().unwrap());
+        assert!(key.ends_with(log));
+        assert_eq!(bucket.unpacked(&key), plain, "{wrong:?}");
+        assert_eq!(bucket.keys_with(part).len(), 2, "{wrong:?}");
+    }
+    assert_eq!(way.n_left(), 0);
+    assert!(figure(&first, "turnreel_tier_failures_total{tier=\"s3\"}") >= 5.0);
+    soon("all is well", || {
+        figure(&first, "turnreel_tier_up{tier=\"s3\"}") == 1.0
+    });
+    let said = std::fs::read_to_string(said).unwrap();
+    assert!(said.contains("it is tried again"), "{said}");
+    assert!(
+        !said.contains(SECRET) && !said.contains(&way.address),
+        "{said}"
+    );
+
+    // On the way back the same can happen: what is not what was put there is never taken in.
+    let second = server(second_dir.path(), &url, &[]);
+    let wrongs = [
+        ("/refused-", Wrong::HalfGet),
+        ("/forbidden-", Wrong::OtherByte),
+        ("/half-put-", Wrong::Status(403)),
+        ("/cut-", Wrong::Status(404)),
+    ];
+    for (part, wrong) in wrongs {
+        way.spoil("GET", part, wrong, usize::MAX);
+        let session = part.trim_matches(['/', '-']);
+        let path = format!("/api/v1/sessions/{session}/events");
+        let (status, answer) = second.get(&path);
+        assert_eq!(status, 503, "{wrong:?}: {answer}");
+        assert_eq!(second.get("/api/v1/sessions").1["sessions"], json!([]));
+        way.mend();
+        soon("it is fetched", || second.get(&path).0 == 200);
+        assert_eq!(log_of(&second, session), log_of(&first, session));
+        let rest = second_dir.path().join("restoring");
+        assert_eq!(std::fs::read_dir(rest).unwrap().count(), 0);
+        remove(&second, session);
+    }
+}
+
+fn log_of(server: &Server, session: &str) -> Vec<u8> {
+    log(&server.data, session)
+}
+
+/// Takes the session's log away, and waits until the server has seen it.
+fn remove(server: &Server, session: &str) {
+    for entry in std::fs::read_dir(&server.data).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if name.starts_with(&format!("{session}-")) {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    soon("the session is gone", || {
+        server.get("/api/v1/sessions").1["sessions"] == json!([])
+    });
+}
+
+#[test]
+fn a_store_that_says_nothing_holds_up_no_other_session_and_no_reader() {
+    let Some(moto) = moto() else { return };
+    let bucket = moto.bucket();
+    let way = Way::to(&bucket);
+    let dir = tempfile::tempdir().unwrap();
+    let server = server(dir.path(), &bucket.url_over(&way.address), &[]);
+    way.spoil("PUT", "/stuck-", Wrong::Stall, 1);
+    post(&server, "stuck", &chunks(1, 3));
+    end(&server, "stuck", "end");
+    soon("it is stuck", || way.n_left() == 0);
+    post(&server, "quick", &chunks(1, 3));
+    end(&server, "quick", "end");
+    copied(&bucket, &server, "quick");
+    assert_eq!(manifests(&bucket, "stuck").len(), 0);
+    assert_eq!(server.all("stuck", 100).len(), 4);
+    let patience = std::time::Duration::from_secs(30);
+    let deadline = std::time::Instant::now() + patience;
+    while manifests(&bucket, "stuck").is_empty() {
+        assert!(
+            std::time::Instant::now() < deadline,
+            "it is never tried again"
+        );
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn killed_in_the_middle_of_an_upload_nothing_is_to_be_seen_and_all_is_there_after_the_next_start() {
+    let Some(moto) = moto() else { return };
+    let bucket = moto.bucket();
+    let way = Way::to(&bucket);
+    let (first_dir, second_dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let url = bucket.url_over(&way.address);
+    // Several segments, and several parts: what does not pack well.
+    let mut first = server(first_dir.path(), &url, &["--segment-mib", "4"]);
+    let mut dice = support::dice::Dice::new(7);
+    let mut word = || -> String {
+        let letter = |_| {
+            char::from(
+                b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"
+                    [usize::try_from(dice.between(0, 63)).unwrap()],
+            )
+        };
+        (0..100_000).map(letter).collect()
+    };
+    for n in 0..12 {
+        let events = (0..10).map(|at| {
+            json!({"id": format!("e{n}-{at}"), "timestamp": n, "type": "assistant_chunk", "responseId": "r",
+                "payload": {"text": word()}})
+        });
+        post(&first, "large", &events.collect());
+    }
+    way.spoil("PUT", "partNumber=2", Wrong::Stall, 1);
+    end(&first, "large", "end");
+    soon("the upload is under way", || way.n_left() == 0);
+    first.kill();
+    assert_eq!(bucket.keys(), Vec::<String>::new());
+    let first = server(first_dir.path(), &url, &["--segment-mib", "4"]);
+    let manifest = copied(&bucket, &first, "large");
+    let plain = log_of(&first, "large");
+    assert_eq!(manifest["bytes"], plain.len());
+    assert!(way.n_asked(&["PUT", "partNumber=2"]) >= 2);
+
+    let second = server(second_dir.path(), &url, &[]);
+    assert_eq!(second.all("large", 7), first.all("large", 7));
+    assert_eq!(log_of(&second, "large"), plain);
+    assert_eq!(
+        second.get("/api/v1/sessions/large/health").1["damagedLines"],
+        0
+    );
+    // After another start it is as it was.
+    let mut second = second;
+    let (_, before) = second.get("/api/v1/sessions/large/events?limit=3");
+    second.stop();
+    let second = Server::start(second_dir.path());
+    assert_eq!(
+        second.get("/api/v1/sessions/large/events?limit=3").1,
+        before
+    );
+}
+
+#[test]
+fn the_address_is_not_shown_and_one_that_is_none_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = |url: &str| {
+        let output = program()
+            .args(["config", "--s3", url, "--data"])
+            .arg(dir.path())
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = config("s3://feed-archive/canary");
+    assert!(text.contains("# s3 is set, and not shown"), "{text}");
+    assert!(!text.contains("canary"), "{text}");
+    for url in [
+        "https://canary",
+        "s3://a:canary@bucket",
+        "s3://bucket?canary=1",
+    ] {
+        let mut command = program();
+        let output = command
+            .args(["serve", "--listen", "127.0.0.1:0", "--s3", url, "--data"])
+            .arg(dir.path())
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success());
+        assert!(said.contains("--s3: could not read the address"), "{said}");
+        assert!(!said.contains("canary"), "{said}");
+    }
+}
