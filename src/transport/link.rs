@@ -12,8 +12,8 @@ use chat_event::frame::{ClientFrame, SUBPROTOCOL, ServerFrame};
 use chat_feed::connection::{Backoff, Loss, Status};
 use futures_util::future::{Either, select};
 use futures_util::{SinkExt, StreamExt};
-use gloo_net::websocket::Message;
 use gloo_net::websocket::futures::WebSocket;
+use gloo_net::websocket::{Message, State};
 
 use crate::platform::frame;
 use crate::platform::location;
@@ -230,6 +230,8 @@ impl Socket {
         if !self.is_open {
             return match stream.poll_ready_unpin(context) {
                 Poll::Pending => Poll::Pending,
+                // One that was refused is ready, too.
+                Poll::Ready(Ok(())) if stream.state() != State::Open => self.close(),
                 Poll::Ready(Ok(())) => {
                     self.is_open = true;
                     News::Reached.tell();

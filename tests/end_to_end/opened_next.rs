@@ -29,11 +29,14 @@ fn rows_that_lack_a_part_get_it_in_the_next_session_too() {
         tab.expect_problems("cut off by the test");
         tab.before_scripts(&cut_off_from("bodies-")).await;
         stage.enter().await;
-        stage.show("/one.jsonl").await;
+        let opens = |log: &str| format!("__test.feed().setAttribute('src', '{log}')");
+        tab.run(&opens("/one.jsonl")).await;
         let lacks = "!!__test.feed().shadowRoot.querySelector('.note--lacks')";
         tab.wait_for("the page to say what it lacks", LONG, lacks)
             .await;
-        stage.show("/two.jsonl").await;
+        tab.run(&opens("/two.jsonl")).await;
+        let shown = "__test.feed().state === 'ready' && __test.all('.not-here').length > 0";
+        tab.wait_for("the next session", SHORT, shown).await;
         tab.run("await __test.frames(3)").await;
         assert!(tab.eval::<bool>(lacks).await, "it is still lacking");
         tab.run(
