@@ -231,7 +231,7 @@ impl Socket {
             return match stream.poll_ready_unpin(context) {
                 Poll::Pending => Poll::Pending,
                 // One that was refused is ready, too.
-                Poll::Ready(Ok(())) if stream.state() != State::Open => self.close(),
+                Poll::Ready(Ok(())) if !matches!(stream.state(), State::Open) => self.close(),
                 Poll::Ready(Ok(())) => {
                     self.is_open = true;
                     News::Reached.tell();
