@@ -323,6 +323,26 @@ fn names_tell_secrets() {
             "curl -u admin:[masked: password #1] https://x.test/",
         ),
         (
+            "curl -su admin:Sup3rSecret https://x.test/",
+            "curl -su admin:[masked: password #1] https://x.test/",
+        ),
+        (
+            "curl -sSuadmin:Sup3rSecret https://x.test/",
+            "curl -sSuadmin:[masked: password #1] https://x.test/",
+        ),
+        (
+            "curl -sS \\\n  -X POST \\\r\n  -u \\\n \"admin:Sup3r Secret\" \\\n  https://x.test/",
+            "curl -sS \\\n  -X POST \\\r\n  -u \\\n \"admin:[masked: password #1]\" \\\n  https://x.test/",
+        ),
+        (
+            "curl -u $ME:$PW a; curl --user ann:pass1word b --proxy-user x -u 'ann:pass2word'",
+            "curl -u $ME:$PW a; curl --user ann:[masked: password #1] b --proxy-user x -u 'ann:[masked: password #2]'",
+        ),
+        (
+            "curl https://x.test/\nssh -u ann:pass1word",
+            "curl https://x.test/\nssh -u ann:pass1word",
+        ),
+        (
             "Authorization: Bearer abc123def456ghi789jkl",
             "Authorization: Bearer [masked: bearer token #1]",
         ),
