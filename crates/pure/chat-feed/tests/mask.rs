@@ -53,7 +53,7 @@ fn an_answer_to_a_secret_question_is_masked_whatever_it_looks_like() {
         json!({"answers": {"b": {"answers": ["hunter2"]}, "a": {"answers": ["staging"]}}}),
     ];
     for answers in shapes {
-        let lines = masked(&[
+        let mut events = [
             event(1, "question_request", &asked),
             event(
                 2,
@@ -65,11 +65,17 @@ fn an_answer_to_a_secret_question_is_masked_whatever_it_looks_like() {
                 "tool_result",
                 &json!({"toolCallId": "c", "result": "They said staging and hunter2."}),
             ),
-        ]);
-        let all = lines.concat();
-        assert!(!all.contains("hunter2"), "{all}");
-        assert_eq!(all.matches("staging").count(), 2, "{all}");
-        assert_eq!(all.matches("[masked: secret answer").count(), 2, "{all}");
+        ];
+        // The answer may come before its question.
+        for (one, other) in [(0, 0), (0, 1), (1, 2)] {
+            events.swap(one, other);
+            let all = masked(&events).concat();
+            assert!(!all.contains("hunter2"), "{all}");
+            assert_eq!(all.matches("staging").count(), 2, "{all}");
+            assert_eq!(all.matches("[masked: secret answer").count(), 2, "{all}");
+            let found = plan_of(&events).found()[0].n_places;
+            assert_eq!(found, 2, "{all}");
+        }
     }
     // A number is one as well, and what does not say to which question it is may be the secret.
     for answers in [
