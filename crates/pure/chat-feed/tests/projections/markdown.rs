@@ -211,6 +211,32 @@ fn a_call_took_what_its_source_says_else_what_its_events_say() {
 }
 
 #[test]
+fn a_secret_answer_is_not_told() {
+    let asked = json!({"requestId": "q", "questions": [
+        {"id": "a", "text": "Where?", "options": []},
+        {"id": "b", "text": "Which password?", "options": [], "secret": true},
+    ]});
+    let resolved = |answers: Value| {
+        let resolved = json!({"requestId": "q", "outcome": "answered", "answers": answers});
+        let events = log(&[
+            ("question_request", "t1", "-", asked.clone()),
+            ("question_resolved", "t1", "-", resolved),
+        ]);
+        let text = to_markdown(&events);
+        let at = text.find("**Question** answered").unwrap();
+        text[at..].replace('\n', " ").trim_end().to_owned()
+    };
+    assert_eq!(
+        resolved(json!([["staging"], ["hunter2"]])),
+        "**Question** answered  > Where?: staging  > Which password?: not shown"
+    );
+    assert_eq!(
+        resolved(json!({"x": "hunter2"})),
+        "**Question** answered  > not shown"
+    );
+}
+
+#[test]
 fn answers_stay_as_they_are_where_they_reach_no_further() {
     check_answer("a `Vec<T>` b\n\n- x\n- y", "a `Vec<T>` b\n\n- x\n- y");
     check_answer(
