@@ -336,6 +336,20 @@ pub fn edits_of<T: AsRef<str>>(
         let why = "This source does not tell the content of the change".to_owned();
         return Sum::Apart { why, edits };
     }
+    // A file that only moved holds what it held.
+    let only_moved = |edit: &EditDiff| match &feed.block(edit.block).body {
+        BlockBody::FileEdit(told) => {
+            let edit = &told.edit;
+            FileChange::of(edit) == FileChange::Renamed
+                && (edit.lines_added, edit.lines_removed) == (0, 0)
+        }
+        _ => false,
+    };
+    let is_untold = |edit: &EditDiff| edit.text.is_empty() && !only_moved(edit);
+    if let Some(nth) = edits.iter().position(is_untold) {
+        let why = format!("This source does not tell what edit {} changed", nth + 1);
+        return Sum::Apart { why, edits };
+    }
     // One diff is its own sum, with the context lines it came with.
     if let [only] = edits.as_slice() {
         return Sum::Whole {
