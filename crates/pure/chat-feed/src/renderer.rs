@@ -180,7 +180,7 @@ impl ChatRenderer {
         self.now_ms = event.timestamp;
         self.feed.rows_of_events.push(NO_ROW);
         if let Some(history) = &mut self.feed.history {
-            history.begin(self.event);
+            history.begin(self.event, event.timestamp.filter(|_| !event.is_control()));
         }
         self.note_time(event);
         self.perform(event);
@@ -223,7 +223,7 @@ impl ChatRenderer {
             return;
         }
         if let Some(history) = &mut self.feed.history {
-            history.begin(self.event);
+            history.begin(self.event, None);
         }
         self.close_all_turns();
         self.feed.note_history(&self.patches);

@@ -31,9 +31,9 @@ pub struct SessionFacts {
     pub ended: Option<String>,
     /// The session's usage, where the source counts it.
     pub usage: Option<Usage>,
-    /// Time of the first event, Unix epoch in milliseconds.
+    /// Time of the earliest event, Unix epoch in milliseconds.
     pub first_ms: Option<i64>,
-    /// Time of the newest event.
+    /// Time of the latest event.
     pub last_ms: Option<i64>,
     /// How many events the log has lost.
     pub lost_events: u64,
