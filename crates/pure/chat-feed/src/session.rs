@@ -161,7 +161,7 @@ pub struct PlanStep {
     pub event: EventIdx,
     /// When, Unix epoch in milliseconds.
     pub at_ms: Option<i64>,
-    /// What changed, in the plan's order; what is no longer in it comes last.
+    /// What changed, in the plan's order; what is no longer in it comes last. Nothing, where a row tells the same again.
     pub changes: Vec<PlanChange>,
 }
 chat_event::pack_fields!(PlanStep {
