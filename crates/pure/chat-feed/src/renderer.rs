@@ -415,6 +415,11 @@ impl ChatRenderer {
     fn update(&mut self, id: BlockId) {
         self.touch(id);
         self.remember_row(id);
+        self.update_quietly(id);
+    }
+
+    /// Notes a change that is not what the event in hand is about: when that is taken back, the row stays.
+    fn update_quietly(&mut self, id: BlockId) {
         let known = |patch: &FeedPatch| matches!(patch, FeedPatch::Insert { block, .. } | FeedPatch::Update { block } if *block == id);
         if self.feed.contains(id) && !self.newest_patches().any(known) {
             self.patches.push(FeedPatch::Update { block: id });

@@ -72,7 +72,7 @@ impl ChatRenderer {
         }
         if let BlockBody::TurnEnd(end) = &mut self.feed.slot(foot).block.body {
             (end.model, end.tokens, end.cost_usd) = (model, tokens, cost_usd);
-            self.update(foot);
+            self.update_quietly(foot);
         }
     }
 
