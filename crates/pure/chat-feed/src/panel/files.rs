@@ -39,7 +39,7 @@ impl FileChange {
     }
 
     /// What two changes, one after the other, are in sum.
-    fn then(self, next: FileChange) -> FileChange {
+    pub(crate) fn then(self, next: FileChange) -> FileChange {
         match (self, next) {
             (_, FileChange::Deleted) => FileChange::Deleted,
             // A new file that is edited or moved is still a new one.
@@ -50,8 +50,9 @@ impl FileChange {
         }
     }
 
-    fn of(edit: &FileEdit) -> FileChange {
-        match edit.change_type.as_str() {
+    /// What a source's word for it says.
+    pub(crate) fn of(change_type: &str) -> FileChange {
+        match change_type {
             "created" => FileChange::Created,
             "deleted" => FileChange::Deleted,
             "renamed" => FileChange::Renamed,
@@ -120,7 +121,7 @@ pub fn files(feed: &Feed, scope: Scope) -> Files {
     for (id, block) in edits_in(feed, scope) {
         let edit = &block.edit;
         let path = edit.file_path.as_str();
-        let change = FileChange::of(edit);
+        let change = FileChange::of(&edit.change_type);
         let old_path = edit.old_path.as_deref().filter(|old| *old != path);
         // A file that moves takes its history along, unless there is one at its new place.
         let moved = moved_from(edit)
@@ -340,7 +341,7 @@ pub fn edits_of<T: AsRef<str>>(
     let only_moved = |edit: &EditDiff| match &feed.block(edit.block).body {
         BlockBody::FileEdit(told) => {
             let edit = &told.edit;
-            FileChange::of(edit) == FileChange::Renamed
+            FileChange::of(&edit.change_type) == FileChange::Renamed
                 && (edit.lines_added, edit.lines_removed) == (0, 0)
         }
         _ => false,

@@ -154,6 +154,28 @@ fn an_edit_whose_content_is_not_told_is_in_no_sum() {
 }
 
 #[test]
+fn the_summary_of_a_session_says_the_same_of_a_file() {
+    let moved = json!({"filePath": "b", "oldPath": "a", "changeType": "renamed"});
+    let gone = edit("b", Some("x\n"), None);
+    let new = edit("b", None, Some("x\n"));
+    let other = edit("b", Some("x\n"), Some("y\n"));
+    for (edits, change) in [
+        (vec![("file_edit", moved), other.clone()], "renamed"),
+        (vec![gone.clone(), new.clone()], "modified"),
+        (vec![new.clone(), other], "created"),
+        (vec![new, gone], "deleted"),
+    ] {
+        let (events, renderer) = session(&edits);
+        let files = files(renderer.feed(), Scope::Session).files;
+        let summary = to_session_summary(&events).files;
+        assert_eq!(
+            (files[0].change.as_str(), summary[0].change_type.as_str()),
+            (change, change)
+        );
+    }
+}
+
+#[test]
 fn one_turn_has_its_own_files() {
     let mut late = edit("b", None, Some("x\n"));
     late.1["turnId"] = json!("t2");
