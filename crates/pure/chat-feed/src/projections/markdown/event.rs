@@ -30,9 +30,9 @@ pub(super) fn user_message<S: TextSink>(
     });
 }
 
-pub(super) fn turn_end<S: TextSink>(end: &TurnEnd, out: &mut Writer<'_, S>) {
+pub(super) fn turn_end<S: TextSink>(end: &TurnEnd, took_ms: Option<u64>, out: &mut Writer<'_, S>) {
     let mut facts = vec![words(end.outcome.as_deref().unwrap_or("completed"))];
-    facts.extend(end.duration_ms.map(duration));
+    facts.extend(took_ms.map(duration));
     if let Some(usage) = end.usage.as_ref().and_then(|usage| usage.parse::<Usage>()) {
         let (read, written) = (grouped(usage.input_tokens), grouped(usage.output_tokens));
         facts.push(format!("{read} tokens in, {written} out"));
