@@ -43,6 +43,7 @@ pub(crate) const NO_TIME: i64 = i64::MIN;
 pub(crate) struct History {
     /// The event in hand.
     event: EventIdx,
+    at_ms: Option<i64>,
     /// How often anything was applied: once an event, and at the log's end.
     n_changes: u32,
     /// Rows and turns that it changed, as they were before it.
@@ -70,7 +71,7 @@ pub(crate) struct History {
     context: ContextUse,
     contexts: Vec<(EventIdx, ContextUse)>,
     usage: Vec<(EventIdx, UsageCounted)>,
-    /// The newest time after each event.
+    /// When each event happened.
     times: Times,
     /// Texts that came whole, with one event.
     whole_texts: Vec<WholeText>,
@@ -110,7 +111,7 @@ impl History {
         self.order.before(row).find(|&before| is_there(before))
     }
 
-    /// The newest time after each event from one on; [`NO_TIME`] before the first that is told.
+    /// The time of each event from one on, or of the one before where it has none; [`NO_TIME`] before the first that is told.
     pub(crate) fn times_from(&self, event: usize) -> impl Iterator<Item = i64> {
         self.times.from(event)
     }
@@ -178,8 +179,8 @@ impl History {
             None => now.clone(),
         };
         let last = (n_events as usize).min(self.times.len()).checked_sub(1);
-        session.last_ms = last.and_then(|last| some_time(self.times.get(last)?));
-        session.first_ms = session.last_ms.and(now.first_ms);
+        let extent = last.and_then(|last| self.times.extent(last));
+        (session.first_ms, session.last_ms) = extent.unzip();
         session
     }
 
@@ -224,10 +225,6 @@ impl History {
             + self.times.bytes()
             + self.whole_texts.capacity() * size_of::<WholeText>()
     }
-}
-
-fn some_time(time: i64) -> Option<i64> {
-    (time != NO_TIME).then_some(time)
 }
 
 /// What of a list in the order of events lies within a stretch of them.

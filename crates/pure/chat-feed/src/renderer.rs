@@ -180,7 +180,7 @@ impl ChatRenderer {
         self.now_ms = event.timestamp;
         self.feed.rows_of_events.push(NO_ROW);
         if let Some(history) = &mut self.feed.history {
-            history.begin(self.event);
+            history.begin(self.event, event.timestamp.filter(|_| !event.is_control()));
         }
         self.note_time(event);
         self.perform(event);
@@ -223,7 +223,7 @@ impl ChatRenderer {
             return;
         }
         if let Some(history) = &mut self.feed.history {
-            history.begin(self.event);
+            history.begin(self.event, None);
         }
         self.close_all_turns();
         self.feed.note_history(&self.patches);
@@ -415,6 +415,11 @@ impl ChatRenderer {
     fn update(&mut self, id: BlockId) {
         self.touch(id);
         self.remember_row(id);
+        self.update_quietly(id);
+    }
+
+    /// Notes a change that is not what the event in hand is about: when that is taken back, the row stays.
+    fn update_quietly(&mut self, id: BlockId) {
         let known = |patch: &FeedPatch| matches!(patch, FeedPatch::Insert { block, .. } | FeedPatch::Update { block } if *block == id);
         if self.feed.contains(id) && !self.newest_patches().any(known) {
             self.patches.push(FeedPatch::Update { block: id });

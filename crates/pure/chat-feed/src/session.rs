@@ -31,9 +31,9 @@ pub struct SessionFacts {
     pub ended: Option<String>,
     /// The session's usage, where the source counts it.
     pub usage: Option<Usage>,
-    /// Time of the first event, Unix epoch in milliseconds.
+    /// Time of the earliest event, Unix epoch in milliseconds.
     pub first_ms: Option<i64>,
-    /// Time of the newest event.
+    /// Time of the latest event.
     pub last_ms: Option<i64>,
     /// How many events the log has lost.
     pub lost_events: u64,
@@ -161,7 +161,7 @@ pub struct PlanStep {
     pub event: EventIdx,
     /// When, Unix epoch in milliseconds.
     pub at_ms: Option<i64>,
-    /// What changed, in the plan's order; what is no longer in it comes last.
+    /// What changed, in the plan's order; what is no longer in it comes last. Nothing, where a row tells the same again.
     pub changes: Vec<PlanChange>,
 }
 chat_event::pack_fields!(PlanStep {

@@ -449,6 +449,31 @@ fn each_part_of_a_question_means_what_it_says() {
 }
 
 #[test]
+fn a_line_ends_before_its_carriage_return() {
+    for text in [
+        "one FAILED\r\ntwo\r\n",
+        "\u{1b}[31mone FAILED\u{1b}[0m\r\n\u{1b}[1mtwo\u{1b}[0m\r\n",
+    ] {
+        for (question, n_found) in [("/FAILED$/", 1), ("two", 1), ("-two", 0), ("/u.d/", 0)] {
+            let mut renderer = ChatRenderer::new();
+            let call = json!({"toolCallId": "c1", "toolName": "Bash", "args": {}});
+            renderer.render_event(&event(0, "tool_call", call));
+            let mut find = Find::new(Query::parse(question).unwrap());
+            // Whether it comes at once or in pieces.
+            for (nth, piece) in text.char_indices() {
+                let chunk = json!({"toolCallId": "c1", "chunk": piece.to_string()});
+                let patches = renderer.render_event(&event(nth + 1, "tool_output_chunk", chunk));
+                find.note(renderer.feed(), &patches);
+                find.search(renderer.feed(), usize::MAX, &mut Vec::new());
+                let anew = from_scratch(renderer.feed(), question, Kinds::default());
+                assert_eq!(ids(&find), ids(&anew), "{question} in {:?}", &text[..nth]);
+            }
+            assert_eq!(find.len(), n_found, "{question} in {text:?}");
+        }
+    }
+}
+
+#[test]
 fn what_cannot_be_read_is_refused_with_its_place() {
     for (question, at, what) in [
         ("x /(/", 2, "could not read the pattern"),

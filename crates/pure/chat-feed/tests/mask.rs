@@ -53,7 +53,7 @@ fn an_answer_to_a_secret_question_is_masked_whatever_it_looks_like() {
         json!({"answers": {"b": {"answers": ["hunter2"]}, "a": {"answers": ["staging"]}}}),
     ];
     for answers in shapes {
-        let lines = masked(&[
+        let mut events = [
             event(1, "question_request", &asked),
             event(
                 2,
@@ -65,11 +65,17 @@ fn an_answer_to_a_secret_question_is_masked_whatever_it_looks_like() {
                 "tool_result",
                 &json!({"toolCallId": "c", "result": "They said staging and hunter2."}),
             ),
-        ]);
-        let all = lines.concat();
-        assert!(!all.contains("hunter2"), "{all}");
-        assert_eq!(all.matches("staging").count(), 2, "{all}");
-        assert_eq!(all.matches("[masked: secret answer").count(), 2, "{all}");
+        ];
+        // The answer may come before its question.
+        for (one, other) in [(0, 0), (0, 1), (1, 2)] {
+            events.swap(one, other);
+            let all = masked(&events).concat();
+            assert!(!all.contains("hunter2"), "{all}");
+            assert_eq!(all.matches("staging").count(), 2, "{all}");
+            assert_eq!(all.matches("[masked: secret answer").count(), 2, "{all}");
+            let found = plan_of(&events).found()[0].n_places;
+            assert_eq!(found, 2, "{all}");
+        }
     }
     // A number is one as well, and what does not say to which question it is may be the secret.
     for answers in [
@@ -321,6 +327,26 @@ fn names_tell_secrets() {
         (
             "curl -u admin:Sup3rSecret https://x.test/",
             "curl -u admin:[masked: password #1] https://x.test/",
+        ),
+        (
+            "curl -su admin:Sup3rSecret https://x.test/",
+            "curl -su admin:[masked: password #1] https://x.test/",
+        ),
+        (
+            "curl -sSuadmin:Sup3rSecret https://x.test/",
+            "curl -sSuadmin:[masked: password #1] https://x.test/",
+        ),
+        (
+            "curl -sS \\\n  -X POST \\\r\n  -u \\\n \"admin:Sup3r Secret\" \\\n  https://x.test/",
+            "curl -sS \\\n  -X POST \\\r\n  -u \\\n \"admin:[masked: password #1]\" \\\n  https://x.test/",
+        ),
+        (
+            "curl -u $ME:$PW a; curl --user ann:pass1word b --proxy-user x -u 'ann:pass2word'",
+            "curl -u $ME:$PW a; curl --user ann:[masked: password #1] b --proxy-user x -u 'ann:[masked: password #2]'",
+        ),
+        (
+            "curl https://x.test/\nssh -u ann:pass1word",
+            "curl https://x.test/\nssh -u ann:pass1word",
         ),
         (
             "Authorization: Bearer abc123def456ghi789jkl",
@@ -701,6 +727,11 @@ fn hostile_texts_take_time_that_is_linear_in_their_length() {
         "password=",
         "://a:",
         "-----BEGIN PRIVATE KEY-----\n",
+        "-----BEGIN PRIVATE KEY-----",
+        "ya29.",
+        "ya29.abcdefgh.",
+        ":ey",
+        "curl -u a:bcd ",
         "\\",
         "%41",
         "1.2.3.",

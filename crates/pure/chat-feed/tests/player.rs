@@ -174,6 +174,19 @@ fn many_events_within_a_moment_count_one_as_much_as_another() {
 }
 
 #[test]
+fn a_time_that_is_wrong_holds_up_nothing_after_it() {
+    let mut clock = Clock::default();
+    for at_ms in [0, 1_000, 86_400_000, 2_000, 3_000, 2_900, 3_500] {
+        clock.take(Some(at_ms));
+    }
+    let played: Vec<u64> = (1..=7).map(|nth| clock.played_at(nth)).collect();
+    assert_eq!(played, [0, 1_000, 3_000, 3_000, 4_000, 4_000, 4_500]);
+    for (played_ms, wall_ms) in [(500.0, 500), (3_500.0, 2_500), (4_500.0, 3_500)] {
+        assert_eq!(clock.wall_ms_at(played_ms), Some(wall_ms));
+    }
+}
+
+#[test]
 fn what_an_agent_asks_of_another_begins_no_chapter() {
     let mut events = session();
     let asked = event(

@@ -81,6 +81,27 @@ fn what_was_taken_back_may_be_said_again() {
 }
 
 #[test]
+fn a_turn_keeps_its_end_when_what_it_used_is_taken_back() {
+    let events = log(&[
+        ("turn_start", json!({"trigger": "user"})),
+        ("assistant_done", json!({"text": "Done."})),
+        ("turn_end", json!({"outcome": "completed"})),
+        (
+            "usage",
+            json!({"scope": "turn", "inputTokens": 5, "outputTokens": 1}),
+        ),
+        ("retract", json!({"eventIds": ["e3"]})),
+    ]);
+    let renderer = replayed(&events);
+    assert_eq!(rows(&renderer), ["", "Done.", ""]);
+    let last = renderer.feed().last().unwrap();
+    assert!(matches!(
+        renderer.feed().block(last).body,
+        BlockBody::TurnEnd(_)
+    ));
+}
+
+#[test]
 fn nothing_waits_for_a_request_that_was_taken_back() {
     let request =
         json!({"requestId": "q", "toolName": "Bash", "toolCallId": "c", "args": {}, "options": []});

@@ -224,9 +224,13 @@ impl Copilot {
         self.track.edit(emitter, call, edit);
     }
 
-    /// What the whole session used, by model.
+    /// What the whole session used, all models together: figures of a session stand for those before them.
     fn used(&mut self, emitter: &mut Emitter, data: &Value) {
         let models = data.get("modelMetrics").and_then(Value::as_object);
+        let plus = |one: Option<u64>, more: Option<u64>| {
+            one.map_or(more, |one| Some(one.saturating_add(more.unwrap_or(0))))
+        };
+        let mut all: Option<Usage> = None;
         for (model, metrics) in models.into_iter().flatten() {
             let usage = metrics.get("usage").unwrap_or(&Value::Null);
             let Some(input) = count_of(usage, "inputTokens") else {
@@ -243,6 +247,19 @@ impl Copilot {
                 model: Some(model.clone()),
                 ..Usage::default()
             };
+            all = Some(match all {
+                None => usage,
+                Some(all) => Usage {
+                    input_tokens: all.input_tokens.saturating_add(usage.input_tokens),
+                    output_tokens: all.output_tokens.saturating_add(usage.output_tokens),
+                    cache_read_tokens: plus(all.cache_read_tokens, usage.cache_read_tokens),
+                    cache_write_tokens: plus(all.cache_write_tokens, usage.cache_write_tokens),
+                    model: None,
+                    ..all
+                },
+            });
+        }
+        if let Some(usage) = all {
             emitter.add("usage", &self.track.place(), usage);
         }
     }

@@ -105,7 +105,10 @@ fn agents_edits_and_stops_are_told() {
         event(
             9,
             "session.shutdown",
-            json!({"modelMetrics": {"m": {"usage": {"inputTokens": 9, "cacheReadTokens": 4, "outputTokens": 2}}}}),
+            json!({"modelMetrics": {
+                "m": {"usage": {"inputTokens": 9, "cacheReadTokens": 4, "outputTokens": 2}},
+                "n": {"usage": {"inputTokens": 100, "outputTokens": 30}},
+            }}),
         ),
         event(10, "session.new", json!({})),
     ];
@@ -127,7 +130,7 @@ fn agents_edits_and_stops_are_told() {
             "failed c1 error",
             "call c3 bash",
             "interrupt user_cancel",
-            "usage session 5/2",
+            "usage session 105/32",
             "failed c3 no_result",
             "end interrupted",
         ]

@@ -20,6 +20,8 @@ enum Part {
 
 impl Glob {
     pub(super) fn new(text: &str) -> Glob {
+        // As paths are told.
+        let text = text.replace('\\', "/");
         let folds = !text.chars().any(char::is_uppercase);
         let mut parts = Vec::new();
         let mut characters = text.chars().peekable();
@@ -34,7 +36,7 @@ impl Glob {
         let is_plain = parts.iter().all(|part| matches!(part, Part::One(_)));
         Glob {
             parts,
-            plain: is_plain.then(|| text.to_owned()),
+            plain: is_plain.then_some(text),
             folds,
         }
     }
@@ -111,6 +113,8 @@ mod tests {
             ("?.c", "src/a.c", true),
             ("?.c", "src/ab.c", false),
             ("src/**", "C:\\x\\src\\a.rs", true),
+            ("src\\main.rs", "C:\\x\\src\\main.rs", true),
+            ("src\\*.rs", "/home/a/src/lib.rs", true),
         ] {
             assert_eq!(Glob::new(glob).is_of(path), is_of, "{glob} {path}");
         }

@@ -37,9 +37,11 @@ pub(super) fn visit_texts(feed: &Feed, id: BlockId, visit: Visit<'_>) -> Seen {
     reader.seen
 }
 
-/// A text without what only a terminal obeys.
+/// A text without what only a terminal obeys, and without the carriage returns before line breaks.
+///
+/// Each line is taken by itself: of a text that grows only the newest lines are looked at.
 pub fn cleaned(text: &str) -> Cow<'_, str> {
-    if !text.contains('\u{1b}') {
+    if memchr::memchr2(b'\r', b'\x1b', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
@@ -47,7 +49,11 @@ pub fn cleaned(text: &str) -> Cow<'_, str> {
         if at > 0 {
             out.push('\n');
         }
-        clean_into(line, &mut out);
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        match line.contains('\u{1b}') {
+            true => clean_into(line, &mut out),
+            false => out.push_str(line),
+        }
     }
     Cow::Owned(out)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::row_marks::RowMarks;
-use super::{History, NEVER, NO_TIME, NONE, WholeText};
+use super::{History, NEVER, NONE, WholeText};
 use crate::block::{BlockId, EventIdx, TextIdx, TurnIdx};
 use crate::feed::{Feed, NO_ROW, Slot, UsageCounted};
 use crate::patch::FeedPatch;
@@ -21,9 +21,10 @@ impl Feed {
 }
 
 impl History {
-    /// An event is about to be applied.
-    pub(crate) fn begin(&mut self, event: EventIdx) {
+    /// An event is about to be applied, with its time.
+    pub(crate) fn begin(&mut self, event: EventIdx, at_ms: Option<i64>) {
         self.event = event;
+        self.at_ms = at_ms;
         self.n_changes = self.n_changes.wrapping_add(1);
     }
 
@@ -138,7 +139,7 @@ impl History {
         }
         // At the end of a log nothing more is said, and no event counted.
         if self.times.len() < feed.rows_of_events.len() {
-            self.times.push(feed.session.last_ms.unwrap_or(NO_TIME));
+            self.times.push(self.at_ms.take());
         }
     }
 

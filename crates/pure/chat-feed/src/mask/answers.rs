@@ -2,7 +2,7 @@
 //! were given and where the call that asked repeats them.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chat_event::payload::Question;
 use chat_event::{ChatEvent, Json, Payload};
@@ -15,13 +15,14 @@ use crate::answers::{answer_texts, answers_to};
 /// A shorter answer may be any part of a word, and is masked only where it was given.
 const LEAST_BYTES: usize = 4;
 
-/// The secret answers of one session, event by event.
+/// The secret answers of one session, event by event. A round begins with what the one before it knew: an answer may come
+/// before its question.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Answers {
     /// Questions of which one is secret, with the call that asks, by their request.
     asked: BTreeMap<String, (Option<String>, Vec<Question>)>,
     /// What was answered, by the call that asked.
-    said: BTreeMap<String, Vec<String>>,
+    said: BTreeMap<String, BTreeSet<String>>,
     /// What is secret in the event in hand.
     here: Vec<String>,
     /// Whether that stands there as part of other texts.
@@ -29,6 +30,11 @@ pub(super) struct Answers {
 }
 
 impl Answers {
+    /// Whether no question is secret.
+    pub(super) fn is_empty(&self) -> bool {
+        self.asked.is_empty()
+    }
+
     /// Takes the next event.
     pub(super) fn note(&mut self, event: &ChatEvent) {
         self.here.clear();
@@ -63,7 +69,7 @@ impl Answers {
             Payload::ToolResult(result) => {
                 self.within = true;
                 if let Some(said) = self.said.get(&result.tool_call_id) {
-                    self.here.clone_from(said);
+                    self.here.extend(said.iter().cloned());
                 }
             }
             _ => {}

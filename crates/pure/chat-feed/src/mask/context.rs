@@ -437,29 +437,42 @@ fn decoded_has_colon(text: &str) -> bool {
     has_colon
 }
 
-/// `-u name:password` of curl.
+/// The passwords that a curl command is given, in whichever of its lines: `-u name:password`, `-sSu …`, `--user=…`.
 pub(super) fn curl(text: &str, at: usize, all: &mut Vec<Found>) {
-    let line = &text[at..];
-    let line = &line[..line.floor_char_boundary(line.len().min(1_000))];
-    let line = &line[..line.find('\n').unwrap_or(line.len())];
-    for option in [" -u ", " --user ", " --user=", " -u"] {
-        let Some(found) = line.find(option) else {
+    let from = at + "curl ".len();
+    let command = &text[from..text.floor_char_boundary(at + 2_000)];
+    // A line that ends with a backslash goes on in the next one.
+    let goes_on = |end: usize| command[..end].trim_end_matches('\r').ends_with('\\');
+    let mut ends = command.match_indices('\n').map(|(end, _)| end);
+    let end = ends.find(|&end| !goes_on(end)).unwrap_or(command.len());
+    let command = &command[..end];
+    // What follows the next curl is its own.
+    let next = command.to_ascii_lowercase().find("curl ");
+    let command = &command[..next.unwrap_or(end)];
+    for (dash, _) in command.match_indices('-') {
+        let option = &command[dash + 1..];
+        let is_first = command[..dash].ends_with(char::is_whitespace) || dash == 0;
+        let value = match option.strip_prefix("-user") {
+            Some(rest) => Some(rest).filter(|rest| !rest.starts_with('-')),
+            None => option
+                .trim_start_matches(|char: char| char.is_ascii_alphanumeric() && char != 'u')
+                .strip_prefix('u'),
+        };
+        let Some(value) = value.filter(|_| is_first) else {
             continue;
         };
-        let from = found + option.len();
-        let rest = &line[from..];
-        let quoted = rest.strip_prefix(['"', '\'']);
-        let own = quoted.unwrap_or(rest);
-        let own_at = at + from + (rest.len() - own.len());
-        let ends = |char: char| {
-            if quoted.is_some() {
-                matches!(char, '"' | '\'')
-            } else {
-                char.is_whitespace()
-            }
+        let value = value
+            .trim_start_matches(|char: char| char.is_whitespace() || matches!(char, '\\' | '='));
+        let own = value.strip_prefix(['"', '\'']).unwrap_or(value);
+        let is_quoted = own.len() < value.len();
+        let own_at = from + command.len() - own.len();
+        let ends = |char: char| match is_quoted {
+            true => matches!(char, '"' | '\''),
+            false => char.is_whitespace(),
         };
         let own = &own[..own.find(ends).unwrap_or(own.len())];
-        if let Some((name, password)) = own.split_once(':')
+        // A backslash is of the quote or of the line that ends there.
+        if let Some((name, password)) = own.trim_end_matches('\\').split_once(':')
             && password.len() >= 3
             && !is_placeholder(password)
             && !is_reference(password)
@@ -472,7 +485,6 @@ pub(super) fn curl(text: &str, at: usize, all: &mut Vec<Found>) {
                 value: password.to_owned(),
                 rank: Rank::Named,
             });
-            return;
         }
     }
 }

@@ -92,6 +92,9 @@ static SIGNS: LazyLock<Signs> = LazyLock::new(|| {
     }
 });
 
+/// So much of a run tells whether it is a secret: of one that goes on and on, every part may begin one.
+const MOST_BYTES: usize = 4_000;
+
 /// How often escapes within escapes are undone.
 const DEPTH: u8 = 4;
 
@@ -226,7 +229,7 @@ fn shaped(
     if len < least {
         return None;
     }
-    let rest = &text[behind..end];
+    let rest = &text[behind..end.min(behind + MOST_BYTES)];
     let holds = match shape.check {
         Check::None => true,
         Check::Random => looks_random(rest, 3.0),

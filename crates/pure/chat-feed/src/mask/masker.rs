@@ -46,7 +46,7 @@ impl Masker {
             labels: plan.labels.clone(),
             moved,
             n_events: 0,
-            answers: Answers::default(),
+            answers: plan.answers.clone(),
             masked: BTreeMap::new(),
             plan,
         }

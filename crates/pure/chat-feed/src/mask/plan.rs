@@ -36,6 +36,8 @@ pub struct Plan {
     pub(super) pieces: BTreeMap<u64, Vec<Span>>,
     /// The pieces' events, by what they are pieces of.
     pub(super) wholes: Vec<Vec<u64>>,
+    /// What was asked and is secret.
+    pub(super) answers: Answers,
     /// What each piece says, as a hash: a session may be another one when it is masked.
     said: HashMap<u64, u64>,
     found: Vec<KindFound>,
@@ -88,6 +90,7 @@ impl Scan {
         }
         Scan {
             parts: Parts::knowing(known.clone(), plan.labels.clone()),
+            answers: plan.answers.clone(),
             plan,
             again: Some(known),
             ..Scan::default()
@@ -131,6 +134,7 @@ impl Scan {
         for looked in self.parts.finish() {
             self.take(looked);
         }
+        self.plan.answers = self.answers;
         self.plan
     }
 
@@ -151,9 +155,9 @@ impl Scan {
 
 impl Plan {
     /// Whether the session is to be looked through once more: what only its name told, or what was found whole, may stand
-    /// elsewhere, and in texts that came in pieces.
+    /// elsewhere, and in texts that came in pieces; and a question may say behind its answer that this is secret.
     pub fn asks_again(&self) -> bool {
-        !Known::new(&self.labels, |_| true).is_empty()
+        !self.answers.is_empty() || !Known::new(&self.labels, |_| true).is_empty()
     }
 
     /// What was found, by kind, in the order in which it was.

@@ -7,6 +7,9 @@ use super::runs::Class;
 /// A key has no more lines.
 const MOST_LINES: usize = 500;
 
+/// Nor more bytes, of which each head in a long line would have to be looked through.
+const MOST_BYTES: usize = 64_000;
+
 /// A line without what a diff, a quotation or a list has before it, and without its number: `     2→`.
 fn without_beginning(line: &str) -> &str {
     let signs = [' ', '\t', '+', '-', '>', '|', '"', '\'', ','];
@@ -21,11 +24,9 @@ fn without_beginning(line: &str) -> &str {
 
 /// The lines of the key whose head stands here.
 pub(super) fn find(text: &str, at: usize, all: &mut Vec<Found>) {
-    let head_len = text[at..].find('\n').unwrap_or(text.len() - at).min(200);
-    let Some(head) = text.get(at..at + text[at..].floor_char_boundary(head_len)) else {
-        return;
-    };
+    let head = &text[at..text.floor_char_boundary(at + 200)];
     let upper = head.to_ascii_uppercase();
+    let upper = upper.lines().next().unwrap_or_default();
     let Some(name) = upper.find("PRIVATE KEY") else {
         return;
     };
@@ -36,11 +37,11 @@ pub(super) fn find(text: &str, at: usize, all: &mut Vec<Found>) {
     // All lines are one secret, known by its first.
     let mut value: Option<String> = None;
     let mut start = from;
-    for line in text[from..].split_inclusive('\n').take(MOST_LINES) {
-        let (whole, ends) = match line.find("-----END") {
-            Some(end) => (&line[..end], true),
-            None => (line, false),
-        };
+    let rest = &text[from..text.floor_char_boundary(from + MOST_BYTES)];
+    for line in rest.split_inclusive('\n').take(MOST_LINES) {
+        // The key ends here, or another begins.
+        let end = line.find("-----");
+        let whole = &line[..end.unwrap_or(line.len())];
         let own = without_beginning(whole);
         let own_start = start + (whole.len() - own.len());
         let own = own.trim_end_matches([' ', '\t', '\r', '\n', '"', '\'', ',', '\\']);
@@ -48,7 +49,7 @@ pub(super) fn find(text: &str, at: usize, all: &mut Vec<Found>) {
         let is_part = own
             .bytes()
             .all(|byte| Class::Wide.has(byte) || matches!(byte, b' ' | b',' | b'('));
-        if !own.is_empty() && (!is_part || own.contains("BEGIN ")) {
+        if !own.is_empty() && !is_part {
             break;
         } else if !own.is_empty() {
             let value = value.get_or_insert_with(|| own.chars().take(100).collect());
@@ -59,7 +60,7 @@ pub(super) fn find(text: &str, at: usize, all: &mut Vec<Found>) {
                 rank: Rank::Shape,
             });
         }
-        if ends {
+        if end.is_some() {
             break;
         }
     }

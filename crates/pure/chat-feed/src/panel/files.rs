@@ -39,7 +39,7 @@ impl FileChange {
     }
 
     /// What two changes, one after the other, are in sum.
-    fn then(self, next: FileChange) -> FileChange {
+    pub(crate) fn then(self, next: FileChange) -> FileChange {
         match (self, next) {
             (_, FileChange::Deleted) => FileChange::Deleted,
             // A new file that is edited or moved is still a new one.
@@ -50,8 +50,9 @@ impl FileChange {
         }
     }
 
-    fn of(edit: &FileEdit) -> FileChange {
-        match edit.change_type.as_str() {
+    /// What a source's word for it says.
+    pub(crate) fn of(change_type: &str) -> FileChange {
+        match change_type {
             "created" => FileChange::Created,
             "deleted" => FileChange::Deleted,
             "renamed" => FileChange::Renamed,
@@ -120,7 +121,7 @@ pub fn files(feed: &Feed, scope: Scope) -> Files {
     for (id, block) in edits_in(feed, scope) {
         let edit = &block.edit;
         let path = edit.file_path.as_str();
-        let change = FileChange::of(edit);
+        let change = FileChange::of(&edit.change_type);
         let old_path = edit.old_path.as_deref().filter(|old| *old != path);
         // A file that moves takes its history along, unless there is one at its new place.
         let moved = moved_from(edit)
@@ -334,6 +335,20 @@ pub fn edits_of<T: AsRef<str>>(
     let texts: Vec<&str> = edits.iter().map(|edit| edit.text.as_str()).collect();
     if texts.iter().all(|text| text.is_empty()) {
         let why = "This source does not tell the content of the change".to_owned();
+        return Sum::Apart { why, edits };
+    }
+    // A file that only moved holds what it held.
+    let only_moved = |edit: &EditDiff| match &feed.block(edit.block).body {
+        BlockBody::FileEdit(told) => {
+            let edit = &told.edit;
+            FileChange::of(&edit.change_type) == FileChange::Renamed
+                && (edit.lines_added, edit.lines_removed) == (0, 0)
+        }
+        _ => false,
+    };
+    let is_untold = |edit: &EditDiff| edit.text.is_empty() && !only_moved(edit);
+    if let Some(nth) = edits.iter().position(is_untold) {
+        let why = format!("This source does not tell what edit {} changed", nth + 1);
         return Sum::Apart { why, edits };
     }
     // One diff is its own sum, with the context lines it came with.

@@ -41,7 +41,8 @@ pub fn plan(feed: &Feed, most_steps: usize) -> PlanView {
     let same = |step: &&PlanStep| feed.block(step.block).parent == parent;
     let mut shown = Vec::new();
     let mut n_steps = 0;
-    for step in steps.iter().rev().filter(here).filter(same) {
+    let says = |step: &&PlanStep| !step.changes.is_empty();
+    for step in steps.iter().rev().filter(here).filter(same).filter(says) {
         if n_steps < most_steps {
             shown.push(step.clone());
         }

@@ -1,8 +1,9 @@
 //! The time of a replay: when each event happened, with idle stretches cut short.
 //!
 //! Time is said in two ways. *Played* is what a replay takes at speed 1 with idle stretches cut; *elapsed* is what the
-//! session took. Both begin at 0 with the first event, neither runs back: an event that bears an earlier time than the
-//! one before it, or none, happens at the same moment.
+//! session took. Both begin at 0 with the first event, neither runs back: an event that bears an earlier time than one
+//! before it, or none, happens at the same moment. Where times run far back they are counted on from there, for one event
+//! with a wrong time would hold up all that come after it.
 
 use crate::block::EventIdx;
 use crate::feed::Feed;
@@ -37,8 +38,10 @@ pub struct Cut {
 pub struct Clock {
     played: Vec<u32>,
     cuts: Vec<Cut>,
-    /// The first time that was told, and the newest.
-    first_ms: Option<i64>,
+    /// From when in the replay on the time on the wall is so far ahead of what elapsed: from the first time that was told,
+    /// and from each that ran far back.
+    anchors: Vec<(u32, i64)>,
+    /// The newest time since the last of them.
     newest_ms: i64,
 }
 
@@ -55,15 +58,19 @@ impl Clock {
 
     /// Takes the time of one more event.
     pub fn take(&mut self, at_ms: Option<i64>) {
-        let last = self.played.last().copied();
+        let last = self.played.last().copied().unwrap_or(0);
         let Some(at_ms) = at_ms else {
-            return self.played.push(last.unwrap_or(0));
+            return self.played.push(last);
         };
-        let (Some(_), Some(last)) = (self.first_ms, last) else {
-            self.first_ms = Some(at_ms);
+        // Those of events that happen side by side may cross.
+        let back_ms = self.newest_ms.saturating_sub(at_ms).max(0).unsigned_abs();
+        if self.anchors.is_empty() || back_ms > IDLE_LIMIT_MS {
+            let elapsed_ms = u64::from(last).saturating_add(self.left_out_ms());
+            let ahead_ms = at_ms.saturating_sub_unsigned(elapsed_ms);
+            self.anchors.push((last, ahead_ms));
             self.newest_ms = at_ms;
-            return self.played.push(last.unwrap_or(0));
-        };
+            return self.played.push(last);
+        }
         let passed_ms = at_ms.saturating_sub(self.newest_ms).max(0).unsigned_abs();
         self.newest_ms = self.newest_ms.max(at_ms);
         if passed_ms > IDLE_LIMIT_MS {
@@ -171,12 +178,16 @@ impl Clock {
     /// The time on the wall at a time of the replay, Unix epoch in milliseconds; `None` where no event bears a time.
     pub fn wall_ms_at(&self, played_ms: f64) -> Option<i64> {
         if self.is_reconstructed() {
-            return self.first_ms;
+            return self.anchors.first().map(|(_, first_ms)| *first_ms);
         }
+        let n_begun = self
+            .anchors
+            .partition_point(|(from, _)| f64::from(*from) <= played_ms);
+        let (_, ahead_ms) = self.anchors.get(n_begun.max(1) - 1)?;
         // Cut to the range where that is not possible otherwise.
         #[allow(clippy::cast_possible_truncation)]
         let elapsed_ms = self.elapsed_at(played_ms) as i64;
-        Some(self.first_ms?.saturating_add(elapsed_ms))
+        Some(ahead_ms.saturating_add(elapsed_ms))
     }
 
     fn left_out_ms(&self) -> u64 {

@@ -21,6 +21,7 @@ use super::conversation::{Block, Conversation, Entry, EntryBody, Tree};
 use super::plain::body_text;
 use super::two_sources::{Told, TwoSources};
 use crate::retries::{Retries, is_retry};
+use crate::took::took_ms;
 use times::{duration, utc};
 use writer::{Writer, code, words};
 
@@ -208,6 +209,8 @@ struct Transcript {
     has_head: bool,
     n_turns: u32,
     turn: Option<u64>,
+    /// When it began, where an event says so by itself.
+    turn_began_ms: Option<i64>,
     /// Whether the last that was said was said by the assistant, so that its name need not be said again.
     assistant_speaks: bool,
     /// Questions that wait for their answers, by their request.
@@ -251,16 +254,16 @@ impl Transcript {
 
     /// The heading of a turn, before the first thing that is said in it.
     fn begin_turn<S: TextSink>(&mut self, entry: &Entry, out: &mut Writer<'_, S>) {
-        let start = match &entry.body {
-            EntryBody::Response(_) => None,
+        let (start, began_ms) = match &entry.body {
+            EntryBody::Response(_) => (None, None),
             EntryBody::Event(event) => match &event.payload {
-                Payload::TurnStart(start) => Some(start),
+                Payload::TurnStart(start) => (Some(start), event.timestamp),
                 Payload::UserMessage(_)
                 | Payload::UserAudio(_)
                 | Payload::AgentCallback(_)
                 | Payload::Plan(_)
                 | Payload::PermissionRequest(_)
-                | Payload::QuestionRequest(_) => None,
+                | Payload::QuestionRequest(_) => (None, event.timestamp),
                 // What is said of a session stands where it came.
                 _ => return,
             },
@@ -269,6 +272,7 @@ impl Transcript {
             return;
         }
         self.turn = Some(entry.turn);
+        self.turn_began_ms = began_ms;
         self.n_turns += 1;
         self.assistant_speaks = false;
         let task = start.map_or_else(String::new, task_of);
@@ -278,7 +282,7 @@ impl Transcript {
     /// Entries lie no deeper than the conversation allows, so calling itself is safe.
     fn entry<S: TextSink>(&mut self, tree: &Tree, entry: &Entry, out: &mut Writer<'_, S>) {
         let response = match &entry.body {
-            EntryBody::Event(event) => return self.event(event, out),
+            EntryBody::Event(event) => return self.event(entry, event, out),
             EntryBody::Response(response) => response,
         };
         for block in &response.blocks {
@@ -344,7 +348,7 @@ impl Transcript {
         }
     }
 
-    fn event<S: TextSink>(&mut self, event: &ChatEvent, out: &mut Writer<'_, S>) {
+    fn event<S: TextSink>(&mut self, entry: &Entry, event: &ChatEvent, out: &mut Writer<'_, S>) {
         match &event.payload {
             Payload::UserMessage(message) => {
                 self.assistant_speaks = false;
@@ -371,7 +375,13 @@ impl Transcript {
                 ));
             }
             Payload::FileEdit(edit) => call::write_edit(out, edit),
-            Payload::TurnEnd(end) => event::turn_end(end, out),
+            Payload::TurnEnd(end) => {
+                let is_own = entry.parent.is_none() && self.turn == Some(entry.turn);
+                let began_ms = self.turn_began_ms.filter(|_| is_own);
+                // Sources without times of their own have the same one everywhere.
+                let took = took_ms(end.duration_ms, began_ms, event.timestamp);
+                event::turn_end(end, took.filter(|&took| took > 0), out);
+            }
             Payload::Interrupt(interrupt) => {
                 out.block(format!("**Interrupted** {}", code(&interrupt.reason)).trim_end());
             }

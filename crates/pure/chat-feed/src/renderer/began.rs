@@ -141,8 +141,10 @@ impl ChatRenderer {
         if event.is_control() {
             return;
         }
-        session.first_ms = session.first_ms.or(event.timestamp);
-        session.last_ms = event.timestamp.or(session.last_ms);
+        // What is written down late may have happened before.
+        let times = [session.first_ms, event.timestamp];
+        session.first_ms = times.into_iter().flatten().min();
+        session.last_ms = session.last_ms.max(event.timestamp);
     }
 }
 

@@ -267,19 +267,6 @@ impl ChatRenderer {
         }
     }
 
-    /// Notes a change that is not what the event in hand is about.
-    pub(super) fn update_quietly(&mut self, id: BlockId) {
-        let row = self.feed.rows_of_events.last().copied();
-        let known = self.rows_of_ids.get(&self.id_hash).copied();
-        self.update(id);
-        if let (Some(last), Some(row)) = (self.feed.rows_of_events.last_mut(), row) {
-            *last = row;
-        }
-        if let Some(known) = known {
-            self.rows_of_ids.insert(self.id_hash, known);
-        }
-    }
-
     pub(super) fn new_text(&mut self) -> TextIdx {
         // Counted like the events that make them.
         #[allow(clippy::cast_possible_truncation)]

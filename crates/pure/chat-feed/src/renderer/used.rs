@@ -72,7 +72,7 @@ impl ChatRenderer {
         }
         if let BlockBody::TurnEnd(end) = &mut self.feed.slot(foot).block.body {
             (end.model, end.tokens, end.cost_usd) = (model, tokens, cost_usd);
-            self.update(foot);
+            self.update_quietly(foot);
         }
     }
 
@@ -97,6 +97,7 @@ impl ChatRenderer {
     /// What a plan changes of the one before it in the same place.
     pub(super) fn plan_changes(&self, place: &Place, entries: &[PlanEntry]) -> Vec<PlanChange> {
         let known = self.newest_plans.get(&place.parent);
+        let known = known.filter(|&&id| self.feed.contains(id));
         let before = known.map(|&id| &self.feed.block(id).body);
         let before: &[PlanEntry] = match before {
             Some(BlockBody::Plan(before)) => before,
@@ -135,8 +136,9 @@ impl ChatRenderer {
 
     pub(super) fn note_plan_step(&mut self, block: BlockId, changes: Vec<PlanChange>) {
         let parent = self.feed.block(block).parent;
-        self.newest_plans.insert(parent, block);
-        if !changes.is_empty() {
+        let before = self.newest_plans.insert(parent, block);
+        // One that changes nothing is told again in a row that may outlive the one before it.
+        if !changes.is_empty() || before != Some(block) {
             self.feed.plan_steps.push(PlanStep {
                 block,
                 event: self.event,

@@ -66,6 +66,19 @@ fn one_duration_is_told_everywhere() {
 }
 
 #[test]
+fn a_session_lasts_from_its_earliest_time_to_its_latest() {
+    let said = |at_ms: i64| ("user_message", json!({"text": "x", "timestamp": at_ms}));
+    let (events, renderer) = session(&[said(5_000), said(9_000), said(2_000)]);
+    let session = renderer.feed().session();
+    assert_eq!(
+        (session.first_ms, session.last_ms),
+        (Some(2_000), Some(9_000))
+    );
+    assert_eq!(statistics(renderer.feed()).duration_ms, Some(7_000));
+    assert_eq!(to_session_summary(&events).duration_ms, Some(7_000));
+}
+
+#[test]
 fn a_turn_counts_each_file_once() {
     let edit = |turn: &str, path: &str| {
         (

@@ -133,6 +133,49 @@ fn a_file_that_moves_takes_its_history_along() {
 }
 
 #[test]
+fn an_edit_whose_content_is_not_told_is_in_no_sum() {
+    let first = edit("a", Some("x\n"), Some("y\n"));
+    let sum = |second: Value| {
+        let (_, renderer) = session(&[first.clone(), ("file_edit", second)]);
+        let file = files(renderer.feed(), Scope::Session).files[0].clone();
+        edits_of(renderer.feed(), &file, |_| None::<&str>)
+    };
+    let gone = json!({"filePath": "a", "changeType": "deleted", "linesRemoved": 5});
+    match sum(gone) {
+        Sum::Apart { why, edits } => {
+            assert_eq!(why, "This source does not tell what edit 2 changed");
+            assert_eq!(edits.len(), 2);
+        }
+        whole => panic!("{whole:?}"),
+    }
+    // A file that only moved holds what it held.
+    let moved = json!({"filePath": "b", "oldPath": "a", "changeType": "renamed"});
+    assert!(matches!(sum(moved), Sum::Whole { lines_added: 1, .. }));
+}
+
+#[test]
+fn the_summary_of_a_session_says_the_same_of_a_file() {
+    let moved = json!({"filePath": "b", "oldPath": "a", "changeType": "renamed"});
+    let gone = edit("b", Some("x\n"), None);
+    let new = edit("b", None, Some("x\n"));
+    let other = edit("b", Some("x\n"), Some("y\n"));
+    for (edits, change) in [
+        (vec![("file_edit", moved), other.clone()], "renamed"),
+        (vec![gone.clone(), new.clone()], "modified"),
+        (vec![new.clone(), other], "created"),
+        (vec![new, gone], "deleted"),
+    ] {
+        let (events, renderer) = session(&edits);
+        let files = files(renderer.feed(), Scope::Session).files;
+        let summary = to_session_summary(&events).files;
+        assert_eq!(
+            (files[0].change.as_str(), summary[0].change_type.as_str()),
+            (change, change)
+        );
+    }
+}
+
+#[test]
 fn one_turn_has_its_own_files() {
     let mut late = edit("b", None, Some("x\n"));
     late.1["turnId"] = json!("t2");

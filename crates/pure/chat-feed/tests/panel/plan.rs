@@ -29,6 +29,30 @@ fn the_newest_plan_that_was_proposed_in_words_is_told() {
 }
 
 #[test]
+fn the_plan_that_is_left_is_told_when_another_is_taken_back() {
+    let entries = json!({"entries": [{"content": "a", "status": "pending"}]});
+    let plan_of = |lines: &[(&str, Value)]| plan(session(lines).1.feed(), 10);
+    // It is told anew behind what was taken back.
+    let anew = plan_of(&[
+        ("plan", entries.clone()),
+        ("retract", json!({"eventIds": ["e0"]})),
+        ("plan", entries.clone()),
+    ]);
+    assert_eq!((anew.entries.len(), anew.steps.len()), (1, 1));
+    // It was told again before, in another turn.
+    let of_turn = |turn: &str| {
+        let mut told = entries.clone();
+        told["turnId"] = json!(turn);
+        ("plan", told)
+    };
+    let again = [of_turn("t1"), of_turn("t2")];
+    assert_eq!(plan_of(&again).steps.len(), 1);
+    let retract = ("retract", json!({"eventIds": ["e0"]}));
+    let left = plan_of(&[again[0].clone(), again[1].clone(), retract]);
+    assert_eq!((left.entries.len(), left.steps.len()), (1, 0));
+}
+
+#[test]
 fn the_plan_has_its_newest_state_and_its_steps() {
     let entries = |list: &[(&str, &str)]| {
         let entries: Vec<Value> = list

@@ -211,6 +211,50 @@ fn a_call_took_what_its_source_says_else_what_its_events_say() {
 }
 
 #[test]
+fn a_secret_answer_is_not_told() {
+    let asked = json!({"requestId": "q", "questions": [
+        {"id": "a", "text": "Where?", "options": []},
+        {"id": "b", "text": "Which password?", "options": [], "secret": true},
+    ]});
+    let resolved = |answers: Value| {
+        let resolved = json!({"requestId": "q", "outcome": "answered", "answers": answers});
+        let events = log(&[
+            ("question_request", "t1", "-", asked.clone()),
+            ("question_resolved", "t1", "-", resolved),
+        ]);
+        let text = to_markdown(&events);
+        let at = text.find("**Question** answered").unwrap();
+        text[at..].replace('\n', " ").trim_end().to_owned()
+    };
+    assert_eq!(
+        resolved(json!([["staging"], ["hunter2"]])),
+        "**Question** answered  > Where?: staging  > Which password?: not shown"
+    );
+    assert_eq!(
+        resolved(json!({"x": "hunter2"})),
+        "**Question** answered  > not shown"
+    );
+}
+
+#[test]
+fn a_turn_took_what_its_source_says_else_what_its_events_say() {
+    let took = |told: Value, end_ms: i64| {
+        let mut events = log(&[
+            ("turn_start", "t1", "-", json!({"trigger": "user"})),
+            ("assistant_done", "t1", "r1", json!({"text": "Done."})),
+            ("turn_end", "t1", "-", json!({"durationMs": told})),
+        ]);
+        (events[0].timestamp, events[2].timestamp) = (Some(5_000), Some(end_ms));
+        let text = to_markdown(&events);
+        let line = text.lines().find(|line| line.starts_with("*Turn"));
+        line.unwrap().to_owned()
+    };
+    assert_eq!(took(json!(850), 9_000), "*Turn completed, 850 ms*");
+    assert_eq!(took(json!(null), 9_000), "*Turn completed, 4.0 s*");
+    assert_eq!(took(json!(null), 5_000), "*Turn completed*");
+}
+
+#[test]
 fn answers_stay_as_they_are_where_they_reach_no_further() {
     check_answer("a `Vec<T>` b\n\n- x\n- y", "a `Vec<T>` b\n\n- x\n- y");
     check_answer(

@@ -10,7 +10,7 @@ use super::RAW_BYTES;
 use super::call::write_cut;
 use super::times::duration;
 use super::writer::{Writer, code, words};
-use crate::answers::{answer_texts, answers_to};
+use crate::answers::told_answers;
 use crate::media::Attachment;
 use crate::projections::TextSink;
 use crate::projections::plain::{body_text, json_text};
@@ -30,9 +30,9 @@ pub(super) fn user_message<S: TextSink>(
     });
 }
 
-pub(super) fn turn_end<S: TextSink>(end: &TurnEnd, out: &mut Writer<'_, S>) {
+pub(super) fn turn_end<S: TextSink>(end: &TurnEnd, took_ms: Option<u64>, out: &mut Writer<'_, S>) {
     let mut facts = vec![words(end.outcome.as_deref().unwrap_or("completed"))];
-    facts.extend(end.duration_ms.map(duration));
+    facts.extend(took_ms.map(duration));
     if let Some(usage) = end.usage.as_ref().and_then(|usage| usage.parse::<Usage>()) {
         let (read, written) = (grouped(usage.input_tokens), grouped(usage.output_tokens));
         facts.push(format!("{read} tokens in, {written} out"));
@@ -114,10 +114,11 @@ pub(super) fn question_resolved<S: TextSink>(
     let Some(answers) = answers.filter(|answers| !answers.is_null()) else {
         return;
     };
-    let told = match answers_to(questions, answers) {
-        Some(told) => told.into_iter().map(|texts| texts.join(", ")).collect(),
-        None => vec![answer_texts(answers).join(", ")],
-    };
+    let mut told = told_answers(questions, answers);
+    // Where they do not say to what they are, there is one line for all.
+    if told.len() > questions.len() {
+        told.drain(..questions.len());
+    }
     for (nth, said) in told.iter().enumerate() {
         let asked = questions.get(nth).filter(|_| told.len() > 1);
         let asked = asked.map_or_else(String::new, |asked| format!("{}: ", words(&asked.text)));

@@ -7,6 +7,7 @@ use chat_event::payload::FileEdit;
 
 use super::{FileSummary, ToolCallCounts};
 use crate::file_place::moved_from;
+use crate::panel::FileChange;
 use crate::projections::conversation::{Block, Call, CallKey, Entry, EntryBody};
 use crate::tool::ToolStatus;
 
@@ -119,10 +120,13 @@ impl Counted {
             self.n_more_files += 1;
             &mut self.more_files
         };
-        // A new file that is edited or moved is still a new one.
-        if file.change_type != "created" || edit.change_type == "deleted" {
-            file.change_type.clone_from(&edit.change_type);
-        }
+        let change = FileChange::of(&edit.change_type);
+        let change = match FileChange::of(&file.change_type) {
+            // It is the first; or a call's, which is counted behind what was said beside calls later.
+            FileChange::Modified => change,
+            known => known.then(change),
+        };
+        file.change_type = change.as_str().to_owned();
         file.edits += 1;
         file.lines_added = file.lines_added.saturating_add(u64::from(edit.lines_added));
         file.lines_removed = file
