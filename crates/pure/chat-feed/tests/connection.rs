@@ -571,3 +571,26 @@ fn what_a_page_has_behind_a_hole_is_kept_however_much_of_the_socket_waits() {
     assert_eq!(world.here[..28], wanted);
     world.settle();
 }
+
+/// A socket that fell behind is subscribed to anew, and may be silent from then on.
+#[test]
+fn a_ping_that_nothing_answers_is_not_waited_for_again_and_again() {
+    let mut world = World::new();
+    world.pass(700.0);
+    world.pass(40.0);
+    let Socket::Following { sub, .. } = world.socket else {
+        panic!("{:?}", world.socket);
+    };
+    world
+        .frames
+        .push_back(ServerFrame::Lag(Head { sub, head: 0 }));
+    world.socket = Socket::Open;
+    world.deliver();
+    world.deliver();
+    world.input(Input::Hidden(false));
+    world.pass(40.0);
+    assert!(matches!(world.socket, Socket::Following { .. }));
+    world.pass(3_300.0);
+    world.head = 3;
+    world.settle();
+}

@@ -192,6 +192,8 @@ impl Step<'_> {
             State::Opening { since_ms } => {
                 if now_ms >= since_ms + HELLO_MS {
                     self.socket_refused();
+                } else {
+                    self.bury_the_dead();
                 }
             }
             State::CatchUp { .. } => self.bury_the_dead(),
