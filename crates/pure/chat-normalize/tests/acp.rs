@@ -441,6 +441,76 @@ fn a_history_is_read_once_however_often_it_is_loaded() {
 }
 
 #[test]
+fn what_the_agent_does_of_itself_ends_where_the_next_prompt_begins() {
+    let lines = [
+        prompt(1, "One"),
+        text("agent_message_chunk", "First.", None),
+        stop(1, "end_turn"),
+        text("agent_message_chunk", "A job is done.", None),
+        request(
+            7,
+            "session/request_permission",
+            json!({"toolCall": {"toolCallId": "u", "title": "x"}, "options": []}),
+        ),
+        prompt(2, "Two"),
+        text("agent_message_chunk", "Second.", None),
+        stop(2, "end_turn"),
+        prompt(3, "Three"),
+        text("agent_message_chunk", "Third.", None),
+        stop(3, "end_turn"),
+    ];
+    assert_eq!(
+        told(&lines),
+        [
+            "turn t1",
+            "user One",
+            "said First. in t1.r1",
+            "end completed",
+            "turn t2",
+            "said A job is done. in t2.r1",
+            "call u x",
+            "asks 7",
+            "failed u no result recorded",
+            "answer 7 cancel",
+            "end completed",
+            "turn t3",
+            "user Two",
+            "said Second. in t3.r1",
+            "end completed",
+            "turn t4",
+            "user Three",
+            "said Third. in t4.r1",
+            "end completed",
+        ]
+    );
+}
+
+#[test]
+fn a_turn_that_was_overtaken_goes_on_with_responses_of_new_names() {
+    let lines = [
+        prompt(1, "One"),
+        text("agent_message_chunk", "First.", None),
+        prompt(2, "Two"),
+        stop(2, "end_turn"),
+        text("agent_message_chunk", "Still first.", None),
+        stop(1, "end_turn"),
+    ];
+    assert_eq!(
+        told(&lines),
+        [
+            "turn t1",
+            "user One",
+            "turn t2",
+            "user Two",
+            "said First. in t1.r1",
+            "end completed",
+            "said Still first. in t1.r2",
+            "end completed",
+        ]
+    );
+}
+
+#[test]
 fn requests_are_answered_by_what_the_answer_holds_where_both_sides_use_an_id() {
     let ask = json!({"jsonrpc": "2.0", "id": 1, "method": "session/request_permission", "params": {"sessionId": "s",
         "toolCall": {"toolCallId": "write_file-1795295217430", "title": "a.txt", "kind": "edit", "rawInput": {"path": "a.txt"}},

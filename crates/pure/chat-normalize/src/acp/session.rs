@@ -50,8 +50,7 @@ pub(crate) struct Session {
     pub(super) n_turns: u64,
     /// What is written now, by the call whose sub-agent writes it.
     pub(super) lanes: BTreeMap<Option<String>, Lane>,
-    pub(super) n_responses: u64,
-    /// How many parts each response of this turn has.
+    /// How many parts each response of the turns that are open has.
     pub(super) parts: HashMap<String, [u32; 2]>,
     /// Calls without a result, by the provider's id.
     pub(super) calls: BTreeMap<String, Call>,
@@ -182,8 +181,8 @@ impl Acp {
             "session/prompt" => {
                 let only_client = !self.wire.heard_agent;
                 let request = id.clone().unwrap_or_default();
-                self.session(&native)
-                    .prompt(emitter, &request, params, only_client);
+                let (session, asks) = self.session_and_asks(&native);
+                session.prompt(emitter, asks, &request, params, only_client);
             }
             "session/cancel" => self.cancel(emitter, &native),
             "session/update" => self.update(emitter, &native, params),

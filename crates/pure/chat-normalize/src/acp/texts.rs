@@ -288,7 +288,7 @@ impl Session {
         parent: Option<String>,
     ) -> Place {
         let place = self.place(emitter, parent.as_deref());
-        let lane = self.lanes.entry(parent).or_default();
+        let lane = self.lanes.entry(parent.clone()).or_default();
         let goes_on = lane
             .response
             .as_ref()
@@ -297,9 +297,11 @@ impl Session {
             if let Some(part) = lane.part.take() {
                 part.end(emitter);
             }
-            self.n_responses += 1;
-            let turn = place.turn_id.as_deref().unwrap_or_default();
-            let id = message.map_or_else(|| format!("{turn}.r{}", self.n_responses), str::to_owned);
+            let id = match message {
+                Some(message) => message.to_owned(),
+                None => self.next_response(),
+            };
+            let lane = self.lanes.entry(parent.clone()).or_default();
             lane.response = Some(Response {
                 id,
                 message: None,
@@ -308,6 +310,7 @@ impl Session {
                 answered: false,
             });
         }
+        let lane = self.lanes.entry(parent).or_default();
         let Some(response) = &mut lane.response else {
             return place;
         };
@@ -324,7 +327,7 @@ impl Session {
     /// The place of a call: in the response that is open, or in one of its own.
     pub(super) fn call_place(&mut self, emitter: &mut Emitter, parent: Option<String>) -> Place {
         let place = self.place(emitter, parent.as_deref());
-        let lane = self.lanes.entry(parent).or_default();
+        let lane = self.lanes.entry(parent.clone()).or_default();
         if let Some(part) = lane.part.take() {
             part.end(emitter);
         }
@@ -333,16 +336,17 @@ impl Session {
             .as_ref()
             .is_none_or(|response| response.answered)
         {
-            self.n_responses += 1;
-            let turn = place.turn_id.as_deref().unwrap_or_default();
+            let id = self.next_response();
+            let lane = self.lanes.entry(parent.clone()).or_default();
             lane.response = Some(Response {
-                id: format!("{turn}.r{}", self.n_responses),
+                id,
                 message: None,
                 thought: None,
                 called: true,
                 answered: false,
             });
         }
+        let lane = self.lanes.entry(parent).or_default();
         match &mut lane.response {
             Some(response) => {
                 response.called = true;
