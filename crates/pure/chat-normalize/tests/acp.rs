@@ -511,6 +511,68 @@ fn a_turn_that_was_overtaken_goes_on_with_responses_of_new_names() {
 }
 
 #[test]
+fn a_call_or_a_message_of_an_id_used_before_is_another_one() {
+    let call = |command: &str| {
+        update(
+            json!({"sessionUpdate": "tool_call", "toolCallId": "call_0", "title": "bash", "kind": "execute", "status": "pending", "rawInput": {"command": command}}),
+        )
+    };
+    let ended = |output: &str| {
+        update(
+            json!({"sessionUpdate": "tool_call_update", "toolCallId": "call_0", "status": "completed", "rawOutput": output}),
+        )
+    };
+    let first = [
+        call("one"),
+        ended("1"),
+        ended("late"),
+        call("two"),
+        ended("2"),
+        text("agent_message_chunk", "Two.", Some("msg_1")),
+    ];
+    let mut lines = vec![prompt(1, "Go")];
+    lines.extend(first.clone());
+    lines.push(stop(1, "end_turn"));
+    lines.push(prompt(2, "And"));
+    lines.push(call("three"));
+    lines.push(request(
+        7,
+        "session/request_permission",
+        json!({"toolCall": {"toolCallId": "call_0"}, "options": []}),
+    ));
+    lines.push(ended("3"));
+    lines.push(text("agent_message_chunk", "Thr", Some("msg_1")));
+    lines.push(text("agent_message_chunk", "ee.", Some("msg_1")));
+    lines.push(stop(2, "end_turn"));
+    // A history says all of it once more.
+    lines.push(request(3, "session/load", json!({"cwd": "/w"})));
+    lines.push(text("user_message_chunk", "Go", None));
+    lines.extend(first);
+    lines.push(answer(3, Value::Null));
+    assert_eq!(
+        told(&lines),
+        [
+            "turn t1",
+            "user Go",
+            "call call_0 bash",
+            "result call_0 1",
+            "call call_0~2 bash",
+            "result call_0~2 2",
+            "said Two. in msg_1",
+            "end completed",
+            "turn t2",
+            "user And",
+            "call call_0~3 bash",
+            "asks 7",
+            "answer 7 allow",
+            "result call_0~3 3",
+            "said Three. in msg_1~2",
+            "end completed",
+        ]
+    );
+}
+
+#[test]
 fn requests_are_answered_by_what_the_answer_holds_where_both_sides_use_an_id() {
     let ask = json!({"jsonrpc": "2.0", "id": 1, "method": "session/request_permission", "params": {"sessionId": "s",
         "toolCall": {"toolCallId": "write_file-1795295217430", "title": "a.txt", "kind": "edit", "rawInput": {"path": "a.txt"}},

@@ -84,9 +84,7 @@ impl Session {
             let place = self.place(emitter, parent.as_deref());
             return emitter.raw(&place, FORMAT, "content of a message", update);
         }
-        if let Some(message) = message {
-            self.messages.insert(id_hash("message", message));
-        }
+        self.note_message(message);
         match held {
             Held::Text(text) if text.is_empty() => emitter.pass_over("an empty chunk"),
             Held::Text(text) => self
@@ -126,9 +124,7 @@ impl Session {
         if blocks.is_empty() {
             return emitter.pass_over("a message without content");
         }
-        if let Some(message) = message {
-            self.messages.insert(id_hash("message", message));
-        }
+        self.note_message(message);
         let (text, attached) = content::of_blocks(blocks);
         self.part(emitter, kind, message, parent.clone());
         let lane = self.lanes.entry(parent).or_default();
@@ -174,10 +170,21 @@ impl Session {
     /// Whether what comes now was not read before; the user's words before it are written.
     pub(super) fn is_news(&mut self, emitter: &mut Emitter, next: Next<'_>) -> bool {
         self.settle(emitter, next);
-        !self.skipping && !self.is_over(next)
+        // Only a history says again what is over; else another message bears the id.
+        let again = self.loading && self.is_over(next);
+        !self.skipping && !again
     }
 
-    fn is_over(&self, next: Next<'_>) -> bool {
+    /// A message of this id is said in the turn that runs.
+    fn note_message(&mut self, message: Option<&str>) {
+        let Some(message) = message else { return };
+        let hash = id_hash("message", message);
+        if self.messages.insert(hash) && self.over.contains(&hash) {
+            self.use_again(hash);
+        }
+    }
+
+    pub(super) fn is_over(&self, next: Next<'_>) -> bool {
         let hash = match next {
             Next::Message(Some(id)) => id_hash("message", id),
             Next::Call(id) => id_hash("call", id),
@@ -245,7 +252,7 @@ impl Session {
         }
         let mut place = self.quiet_place();
         if let Some(parent) = parent {
-            place.parent_tool_call_id = Some(format!("{}{parent}", self.prefix));
+            place.parent_tool_call_id = Some(self.call_id(parent));
         }
         place
     }
@@ -298,7 +305,7 @@ impl Session {
                 part.end(emitter);
             }
             let id = match message {
-                Some(message) => message.to_owned(),
+                Some(message) => self.numbered(message, id_hash("message", message)),
                 None => self.next_response(),
             };
             let lane = self.lanes.entry(parent.clone()).or_default();
