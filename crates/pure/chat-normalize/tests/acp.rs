@@ -799,6 +799,40 @@ fn version_2_ends_turns_by_its_state_and_messages_come_whole() {
 }
 
 #[test]
+fn a_message_that_comes_whole_again_replaces_what_it_was() {
+    let whole = |kind: &str, text: &str| {
+        update(
+            json!({"sessionUpdate": kind, "messageId": "m", "content": [{"type": "text", "text": text}]}),
+        )
+    };
+    let lines = [
+        prompt(1, "Go"),
+        text("agent_message_chunk", "Hel", Some("m")),
+        whole("agent_message", "Hello"),
+        whole("agent_message", "Hello, world"),
+        text("agent_message_chunk", "And more.", Some("m")),
+        stop(1, "end_turn"),
+    ];
+    let events = read_lines(Dialect::Acp, &lines).events;
+    assert_sound("whole again", &events);
+    let parts: Vec<_> = events
+        .iter()
+        .filter_map(|event| match &event.payload {
+            Payload::AssistantDone(done) => Some((done.text.as_str(), done.part)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        parts,
+        [
+            ("Hello", Some(0)),
+            ("Hello, world", Some(0)),
+            ("And more.", Some(1)),
+        ]
+    );
+}
+
+#[test]
 fn the_prompt_of_a_log_without_it_comes_from_outside() {
     let mut reader = SessionReader::new(Context {
         prompt: Some("Go".to_owned()),

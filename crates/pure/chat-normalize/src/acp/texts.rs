@@ -30,6 +30,8 @@ struct Response {
     /// A call was made in it, and one was answered.
     called: bool,
     answered: bool,
+    /// The text and the thought that were told as a whole and have nothing behind them: told again, they are these.
+    whole: [Option<u32>; 2],
 }
 
 /// What the user is said to have said, until something else comes.
@@ -126,13 +128,28 @@ impl Session {
         }
         self.note_message(message);
         let (text, attached) = content::of_blocks(blocks);
-        self.part(emitter, kind, message, parent.clone());
-        let lane = self.lanes.entry(parent).or_default();
-        if let Some(mut part) = lane.part.take() {
-            for attachment in attached {
-                part.attach(attachment);
+        let place = self.response_place(emitter, kind, message, parent.clone());
+        let lane = self.lanes.entry(parent.clone()).or_default();
+        let again = lane.response.as_ref().filter(|_| message.is_some());
+        let mut part = match again.and_then(|response| response.whole[kind as usize]) {
+            Some(number) => Part::new(place, kind, number),
+            None => {
+                self.part(emitter, kind, message, parent.clone());
+                let lane = self.lanes.entry(parent.clone()).or_default();
+                let Some(part) = lane.part.take() else {
+                    return;
+                };
+                part
             }
-            part.end_as(emitter, text);
+        };
+        let number = part.number;
+        for attachment in attached {
+            part.attach(attachment);
+        }
+        part.end_as(emitter, text);
+        let lane = self.lanes.entry(parent).or_default();
+        if let Some(response) = &mut lane.response {
+            response.whole[kind as usize] = Some(number);
         }
     }
 
@@ -272,6 +289,9 @@ impl Session {
         {
             part.end(emitter);
         }
+        if let Some(response) = &mut lane.response {
+            response.whole[kind as usize] = None;
+        }
         let parts = &mut self.parts;
         lane.part.get_or_insert_with(|| {
             let response = place.response_id.clone().unwrap_or_default();
@@ -315,6 +335,7 @@ impl Session {
                 thought: None,
                 called: false,
                 answered: false,
+                whole: [None; 2],
             });
         }
         let lane = self.lanes.entry(parent).or_default();
@@ -351,6 +372,7 @@ impl Session {
                 thought: None,
                 called: true,
                 answered: false,
+                whole: [None; 2],
             });
         }
         let lane = self.lanes.entry(parent).or_default();
