@@ -245,6 +245,63 @@ fn a_snapshot_tells_what_was_not_told() {
 }
 
 #[test]
+fn a_call_that_begins_under_an_id_used_before_is_another_one() {
+    let call = |end: &str| {
+        [
+            event(
+                "TOOL_CALL_START",
+                json!({"toolCallId": "call_0", "toolCallName": "ls"}),
+            ),
+            event(
+                "TOOL_CALL_ARGS",
+                json!({"toolCallId": "call_0", "delta": "{}"}),
+            ),
+            event("TOOL_CALL_END", json!({"toolCallId": "call_0"})),
+            event(
+                "TOOL_CALL_RESULT",
+                json!({"messageId": end, "toolCallId": "call_0", "content": end}),
+            ),
+            event(
+                "TOOL_CALL_ARGS",
+                json!({"toolCallId": "call_0", "delta": "late"}),
+            ),
+        ]
+    };
+    let mut lines = run(call("one").to_vec());
+    lines.push(event(
+        "RUN_FINISHED",
+        json!({"threadId": "t", "runId": "r"}),
+    ));
+    lines.push(event(
+        "RUN_STARTED",
+        json!({"threadId": "t", "runId": "r2"}),
+    ));
+    lines.extend(call("two"));
+    // A snapshot says what was told.
+    let calls = json!([{"id": "call_0", "type": "function", "function": {"name": "ls", "arguments": "{}"}}]);
+    let messages = json!([{"id": "a", "role": "assistant", "content": "", "toolCalls": calls},
+        {"id": "two", "role": "tool", "toolCallId": "call_0", "content": "two"}]);
+    lines.push(event("MESSAGES_SNAPSHOT", json!({"messages": messages})));
+    lines.push(event(
+        "RUN_FINISHED",
+        json!({"threadId": "t", "runId": "r2"}),
+    ));
+    assert_eq!(
+        said(&lines),
+        [
+            "turn user",
+            "call call_0 ls",
+            "result call_0 one",
+            "end completed",
+            "turn user",
+            "call call_0~2 ls",
+            "result call_0~2 two",
+            "end completed",
+        ]
+    );
+}
+
+#[test]
 fn sub_agents_stand_in_the_call_that_started_them_or_in_one_of_their_own() {
     let lines = run(vec![
         event(

@@ -38,6 +38,8 @@ pub(crate) struct AgUi {
     pub(super) calls: BTreeMap<String, Call>,
     pub(super) n_calls: u64,
     pub(super) subs: BTreeMap<String, Sub>,
+    /// How often a call's id was used that was used more than once, by its hash.
+    pub(super) uses: BTreeMap<u64, u32>,
     /// What was told, by the hash of a message's or a call's id: the hash of the text.
     pub(super) told: BTreeMap<u64, u64>,
     pub(super) asks: BTreeMap<String, Ask>,
@@ -188,7 +190,7 @@ impl AgUi {
             turn_id: self.turn.clone(),
             parent_tool_call_id: sub
                 .and_then(|sub| self.subs.get(sub))
-                .map(|sub| sub.call_id.clone()),
+                .map(|sub| self.call_id(&sub.call_id)),
             ..Place::default()
         }
     }

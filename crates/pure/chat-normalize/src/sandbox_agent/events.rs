@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::FORMAT;
 use super::asks::Ask;
-use super::items::Call;
+use super::items::{Call, Over};
 use super::messages::Message;
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place};
@@ -22,7 +22,7 @@ pub(crate) struct SandboxAgent {
     facts: Facts,
     time_ms: Option<i64>,
     turn: Option<String>,
-    n_turns: u64,
+    pub(super) n_turns: u64,
     /// Something the agent did in the turn is whole.
     pub(super) answered: bool,
     pub(super) messages: BTreeMap<String, Message>,
@@ -33,7 +33,8 @@ pub(crate) struct SandboxAgent {
     pub(super) texts: BTreeMap<u64, String>,
     pub(super) calls: BTreeMap<String, Call>,
     pub(super) n_calls: u64,
-    pub(super) over: std::collections::BTreeSet<u64>,
+    /// Calls that have a result, by the hash of their id.
+    pub(super) over: BTreeMap<u64, Over>,
     pub(super) asks: BTreeMap<String, Ask>,
     ended: bool,
 }

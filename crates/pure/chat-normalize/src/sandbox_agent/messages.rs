@@ -40,7 +40,7 @@ impl SandboxAgent {
         for part in content {
             match text_part(part) {
                 Some(text) => texts.push(text),
-                None => self.other_part(emitter, part),
+                None => self.other_part(emitter, key, part),
             }
         }
         let key = match (whole, self.messages.contains_key(key)) {
@@ -223,9 +223,9 @@ impl SandboxAgent {
     }
 
     /// A part of a message that is no text.
-    fn other_part(&mut self, emitter: &mut Emitter, part: &Value) {
+    fn other_part(&mut self, emitter: &mut Emitter, key: &str, part: &Value) {
         match str_of(part, "type") {
-            Some("tool_call") => self.call_part(emitter, part, None, true),
+            Some("tool_call") => self.call_part(emitter, key, part, None, true),
             Some("tool_result") => self.result_part(emitter, part, false, &[]),
             Some("status") => self.status_part(emitter, part),
             Some("image" | "file_ref") => {
