@@ -302,6 +302,54 @@ fn a_call_that_begins_under_an_id_used_before_is_another_one() {
 }
 
 #[test]
+fn each_piece_of_a_message_that_goes_on_is_a_part_of_its_own() {
+    let piece = |n: usize, text: &str| {
+        let call = format!("k{n}");
+        [
+            event("TEXT_MESSAGE_START", json!({"messageId": "m"})),
+            event(
+                "TEXT_MESSAGE_CONTENT",
+                json!({"messageId": "m", "delta": text}),
+            ),
+            event("TEXT_MESSAGE_END", json!({"messageId": "m"})),
+            event(
+                "TOOL_CALL_START",
+                json!({"toolCallId": call, "toolCallName": "ls", "parentMessageId": "m"}),
+            ),
+            event(
+                "TOOL_CALL_RESULT",
+                json!({"messageId": format!("t{n}"), "toolCallId": call, "content": "ok"}),
+            ),
+        ]
+    };
+    let mut lines = run(Vec::new());
+    for (n, text) in ["One. ", "Two. ", "Three."].iter().enumerate() {
+        lines.extend(piece(n, text));
+    }
+    let messages = json!([{"id": "m", "role": "assistant", "content": "One. Two. Three."}]);
+    lines.push(event("MESSAGES_SNAPSHOT", json!({"messages": messages})));
+    let events = read_lines(Dialect::AgUi, &lines).events;
+    assert_sound("pieces", &events);
+    let parts: Vec<_> = events
+        .iter()
+        .filter_map(|event| match &event.payload {
+            Payload::AssistantDone(done) => {
+                Some((done.text.as_str(), event.response_id.as_deref(), done.part))
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        parts,
+        [
+            ("One. ", Some("m"), Some(0)),
+            ("Two. ", Some("m"), Some(1)),
+            ("Three.", Some("m"), Some(2)),
+        ]
+    );
+}
+
+#[test]
 fn sub_agents_stand_in_the_call_that_started_them_or_in_one_of_their_own() {
     let lines = run(vec![
         event(

@@ -13,6 +13,7 @@ use super::texts::{Lane, Open};
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place, hash};
 use crate::facts::Facts;
+use crate::recent::Recent;
 use crate::value::{list_of, str_of, text_of};
 use crate::words::one_line;
 
@@ -38,6 +39,8 @@ pub(crate) struct AgUi {
     pub(super) calls: BTreeMap<String, Call>,
     pub(super) n_calls: u64,
     pub(super) subs: BTreeMap<String, Sub>,
+    /// How many texts and thoughts a response has.
+    pub(super) parts: Recent<[u32; 2]>,
     /// How often a call's id was used that was used more than once, by its hash.
     pub(super) uses: BTreeMap<u64, u32>,
     /// What was told, by the hash of a message's or a call's id: the hash of the text.
