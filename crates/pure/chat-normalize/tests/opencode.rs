@@ -303,6 +303,41 @@ fn what_goes_wrong_is_of_the_turn_that_runs_and_not_of_the_prompt_that_waits() {
 }
 
 #[test]
+fn a_turn_that_recovers_did_not_fail() {
+    let whole = |id: &str, mut held: Value| {
+        held["time"] = json!({"created": 1, "completed": 2_000});
+        info(id, Some("msg_1"), held)
+    };
+    let mut lines = vec![
+        info("msg_1", None, json!({})),
+        text("prt_1", "msg_1", "Long"),
+        busy(),
+        info("msg_2", Some("msg_1"), json!({})),
+        bus(
+            "session.error",
+            json!({"error": {"name": "ContextOverflowError", "data": {"message": "too long"}}}),
+        ),
+        whole("msg_2", json!({})),
+        whole("msg_3", json!({"summary": true, "finish": "stop"})),
+    ];
+    let idle = bus("session.idle", json!({}));
+    let mut stopped = lines.clone();
+    stopped.push(idle.clone());
+    assert_eq!(
+        ends(&stopped),
+        ["msg_1: ContextOverflowError", "msg_1 failed"]
+    );
+    lines.push(info("msg_4", Some("msg_1"), json!({})));
+    lines.push(text("prt_4", "msg_4", "Done"));
+    lines.push(whole("msg_4", json!({"finish": "stop"})));
+    lines.push(idle);
+    assert_eq!(
+        ends(&lines),
+        ["msg_1: ContextOverflowError", "msg_1 completed"]
+    );
+}
+
+#[test]
 fn a_run_is_given_its_prompt_from_outside() {
     let line = json!({"sessionID": "ses_1", "timestamp": 1_770_361_013_000_u64, "part": {"id": "prt_1", "type": "text",
         "messageID": "msg_1", "sessionID": "ses_1", "text": "Hello"}, "type": "text"})

@@ -208,6 +208,13 @@ impl Session {
             return;
         };
         turn.open_messages.remove(id);
+        // The model was asked again, with less, and answered. A summary alone is no answer.
+        let went_well = text_of(info, "finish").is_some_and(|finish| finish != "error")
+            && info.get("error").is_none_or(Value::is_null)
+            && !is_true(info, "summary");
+        if went_well {
+            turn.failed = false;
+        }
         turn.last_ms = info
             .get("time")
             .and_then(|time| times::of_member(time, "completed"));
