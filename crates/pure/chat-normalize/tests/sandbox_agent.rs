@@ -228,6 +228,54 @@ fn a_call_of_an_id_used_before_is_another_one() {
 }
 
 #[test]
+fn what_is_said_twice_is_told_twice_and_a_turn_that_failed_ends_so() {
+    let text = json!([{"type": "text", "text": "Let me check."}]);
+    let begun = |id: &str| {
+        (
+            "item.started",
+            item(id, "message", "assistant", "in_progress", json!([])),
+        )
+    };
+    let whole = |id: &str| {
+        (
+            "item.completed",
+            item(id, "message", "assistant", "completed", text.clone()),
+        )
+    };
+    let lines = [
+        ("turn.started", json!({"turn_id": "T"})),
+        begun("m1"),
+        whole("m1"),
+        whole("m1"),
+        begun("m2"),
+        whole("m2"),
+        // Nobody began this one.
+        whole("m3"),
+        ("error", json!({"message": "boom"})),
+        ("turn.ended", json!({})),
+        ("turn.started", json!({"turn_id": "T2"})),
+        ("error", json!({"message": "once"})),
+        whole("m4"),
+        ("turn.ended", json!({})),
+    ];
+    assert_eq!(
+        said(&lines),
+        [
+            "turn user",
+            "done Let me check.",
+            "done Let me check.",
+            "done Let me check.",
+            "error  boom",
+            "end failed",
+            "turn user",
+            "error  once",
+            "done Let me check.",
+            "end completed",
+        ]
+    );
+}
+
+#[test]
 fn a_message_that_is_never_completed_is_whole_when_another_item_begins() {
     let text = |text: &str| json!([{"type": "reasoning", "text": "Hm", "visibility": "public"}, {"type": "text", "text": text}]);
     let lines = [

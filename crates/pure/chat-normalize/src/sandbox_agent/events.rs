@@ -25,6 +25,8 @@ pub(crate) struct SandboxAgent {
     pub(super) n_turns: u64,
     /// Something the agent did in the turn is whole.
     pub(super) answered: bool,
+    /// An error was told in the turn, and no message behind it.
+    pub(super) failed: bool,
     pub(super) messages: BTreeMap<String, Message>,
     /// The message that is written, and how many there were.
     pub(super) current: Option<String>,
@@ -141,6 +143,7 @@ impl SandboxAgent {
         };
         self.turn = Some(id.clone());
         self.answered = false;
+        self.failed = false;
         let start = TurnStart {
             trigger: "user".to_owned(),
             ..TurnStart::default()
@@ -172,6 +175,10 @@ impl SandboxAgent {
         let place = self.quiet_place();
         let Some(turn) = self.turn.take() else {
             return;
+        };
+        let outcome = match outcome {
+            "completed" if self.failed => "failed",
+            outcome => outcome,
         };
         let end = TurnEnd {
             outcome: Some(outcome.to_owned()),
@@ -228,6 +235,7 @@ impl Normalizer for SandboxAgent {
                     ..ErrorEvent::default()
                 };
                 emitter.add("error", &place, error);
+                self.failed = true;
             }
             _ => {
                 let place = self.quiet_place();
