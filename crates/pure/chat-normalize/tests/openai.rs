@@ -81,6 +81,36 @@ fn each_choice_is_a_response() {
 }
 
 #[test]
+fn thinking_that_goes_on_behind_a_text_is_another_thought() {
+    let lines = [
+        delta("c1", json!({"reasoning_content": "First. "}), None),
+        delta("c1", json!({"content": "Hello "}), None),
+        delta("c1", json!({"reasoning_content": "Sec"}), None),
+        delta("c1", json!({"reasoning_content": "ond."}), None),
+        delta("c1", json!({"content": "world"}), None),
+        delta("c1", json!({}), Some("stop")),
+    ];
+    let events = read_lines(Dialect::OpenAiChat, &lines).events;
+    assert_sound("thoughts", &events);
+    let parts: Vec<_> = events
+        .iter()
+        .filter_map(|event| match &event.payload {
+            Payload::ThinkingDone(done) => Some((done.text.as_str(), done.part)),
+            Payload::AssistantDone(done) => Some((done.text.as_str(), done.part)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        parts,
+        [
+            ("First. ", Some(0)),
+            ("Second.", Some(1)),
+            ("Hello world", Some(0)),
+        ]
+    );
+}
+
+#[test]
 fn calls_are_put_together_however_a_server_cuts_them() {
     let piece = |piece: Value| delta("c1", json!({"tool_calls": [piece]}), None);
     let cases = [

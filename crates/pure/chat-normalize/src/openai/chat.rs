@@ -225,12 +225,14 @@ impl OpenAiChat {
         let session = &mut self.session;
         let thought = chat_messages::reasoning_of(delta);
         if !thought.is_empty() {
-            session.chunk(emitter, native_id, Key::thinking("reasoning"), &thought);
+            let key = session.thought_key(native_id, "reasoning");
+            session.chunk(emitter, native_id, key, &thought);
         }
         let text = match delta.get("content") {
             Some(Value::Array(parts)) => {
                 let thought: String = parts.iter().map(chat_messages::thinking_of_part).collect();
-                session.chunk(emitter, native_id, Key::thinking("reasoning"), &thought);
+                let key = session.thought_key(native_id, "reasoning");
+                session.chunk(emitter, native_id, key, &thought);
                 super::content::texts_of(&Value::Array(parts.clone())).concat()
             }
             Some(Value::String(text)) => text.clone(),
