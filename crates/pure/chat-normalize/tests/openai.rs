@@ -509,6 +509,31 @@ fn what_goes_wrong_with_a_response_is_said() {
 }
 
 #[test]
+fn the_last_word_of_a_response_counts_once() {
+    let message = json!({"id": "m1", "type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi"}]});
+    let mut whole = response("r1", "completed", &[message]);
+    whole["usage"] = json!({"input_tokens": 5, "output_tokens": 2});
+    let completed = event("completed", json!({"response": whole}));
+    let lines = [
+        event(
+            "created",
+            json!({"response": response("r1", "in_progress", &[])}),
+        ),
+        completed.clone(),
+        completed,
+    ];
+    assert_eq!(
+        responses(&lines),
+        [
+            "turn user",
+            "done Hi",
+            "usage response 5/2",
+            "end completed"
+        ]
+    );
+}
+
+#[test]
 fn requests_and_lists_are_told_apart() {
     let is = |text: &str| match detect(text.as_bytes(), true) {
         Detection::Found(dialect) => dialect.word(),

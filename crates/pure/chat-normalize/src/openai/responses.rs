@@ -24,6 +24,7 @@ use super::session::Session;
 use super::tokens::usage_of;
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place};
+use crate::recent::Recent;
 use crate::value::{count_of, list_of, str_of, text_of};
 
 pub(super) const FORMAT: &str = "openai-responses";
@@ -38,6 +39,8 @@ pub(crate) struct OpenAiResponses {
     pub(super) items: BTreeMap<String, Open>,
     /// Items of the answer that are whole.
     whole: BTreeSet<String>,
+    /// Answers that were said to be over.
+    over: Recent<()>,
     /// Reasoning that was said: clients send it again, or leave it out.
     pub(super) thoughts: HashSet<u64>,
     /// Approvals that were asked for, and where.
@@ -66,6 +69,7 @@ impl OpenAiResponses {
             current: None,
             items: BTreeMap::new(),
             whole: BTreeSet::new(),
+            over: Recent::default(),
             thoughts: HashSet::new(),
             asked: BTreeMap::new(),
             searches: Vec::new(),
@@ -145,6 +149,12 @@ impl OpenAiResponses {
         asks
     }
 
+    /// Whether this response was said to be over, and did not begin anew: a client may log the last word twice.
+    fn is_over(&self, response: &Value) -> bool {
+        let id = text_of(response, "id");
+        id.is_some_and(|id| self.over.contains(id)) && self.current.as_deref() != id
+    }
+
     /// The answer is whole, or failed.
     fn end(&mut self, emitter: &mut Emitter, response: &Value, status: &str) {
         let id = self.answer_id();
@@ -168,6 +178,7 @@ impl OpenAiResponses {
             self.session.cut_short(emitter, &id, &why);
         }
         let asks = self.end_answer(emitter, &id);
+        self.over.insert(&id, ());
         self.current = None;
         self.items.clear();
         self.whole.clear();
