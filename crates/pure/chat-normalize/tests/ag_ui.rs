@@ -350,6 +350,27 @@ fn each_piece_of_a_message_that_goes_on_is_a_part_of_its_own() {
 }
 
 #[test]
+fn what_can_be_no_time_is_none() {
+    let mut lines = run(vec![event("TEXT_MESSAGE_CHUNK", json!({"delta": "x"}))]);
+    lines[0]["timestamp"] = json!(1_700_000_000_000_u64);
+    for no_time in [
+        json!(i64::MAX),
+        json!(i64::MIN),
+        json!(1e300),
+        json!(100_000_000_000_000_u64),
+    ] {
+        lines[1]["timestamp"] = no_time;
+        let events = read_lines(Dialect::AgUi, &lines).events;
+        let wrong = events.iter().filter(|event| {
+            event
+                .timestamp
+                .is_some_and(|ms| !(0..=1_700_000_000_000).contains(&ms))
+        });
+        assert_eq!(wrong.count(), 0, "{}", lines[1]);
+    }
+}
+
+#[test]
 fn sub_agents_stand_in_the_call_that_started_them_or_in_one_of_their_own() {
     let lines = run(vec![
         event(

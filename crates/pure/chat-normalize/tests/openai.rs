@@ -111,6 +111,17 @@ fn thinking_that_goes_on_behind_a_text_is_another_thought() {
 }
 
 #[test]
+fn what_can_be_no_time_is_none() {
+    for no_time in [json!(i64::MAX), json!(u64::MAX), json!(1e300)] {
+        let mut line = delta("c1", json!({"content": "x"}), Some("stop"));
+        line["created"] = no_time;
+        let events = read_lines(Dialect::OpenAiChat, &[line.clone()]).events;
+        let far = events.iter().filter_map(|event| event.timestamp);
+        assert_eq!(far.filter(|ms| *ms != 0).count(), 0, "{line}");
+    }
+}
+
+#[test]
 fn calls_are_put_together_however_a_server_cuts_them() {
     let piece = |piece: Value| delta("c1", json!({"tool_calls": [piece]}), None);
     let cases = [

@@ -14,7 +14,7 @@ use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place, hash};
 use crate::facts::Facts;
 use crate::recent::Recent;
-use crate::value::{list_of, str_of, text_of};
+use crate::value::{list_of, millis, str_of, text_of};
 use crate::words::one_line;
 
 /// Reads the events.
@@ -214,7 +214,7 @@ impl AgUi {
 
 impl Normalizer for AgUi {
     fn line(&mut self, emitter: &mut Emitter, event: &Value) {
-        if let Some(time_ms) = event.get("timestamp").and_then(Value::as_i64) {
+        if let Some(time_ms) = event.get("timestamp").and_then(millis) {
             emitter.time_ms = time_ms;
         }
         let kind = canonical(str_of(event, "type").unwrap_or(""));

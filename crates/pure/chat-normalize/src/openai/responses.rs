@@ -25,7 +25,7 @@ use super::tokens::usage_of;
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place};
 use crate::recent::Recent;
-use crate::value::{count_of, list_of, str_of, text_of};
+use crate::value::{count_of, is_time, list_of, str_of, text_of};
 
 pub(super) const FORMAT: &str = "openai-responses";
 
@@ -162,10 +162,11 @@ impl OpenAiResponses {
             self.item_whole(emitter, item, Some(at as u64));
         }
         if let Some(completed_at) = count_of(response, "completed_at") {
-            let ms = i64::try_from(completed_at)
-                .unwrap_or(0)
-                .saturating_mul(1000);
-            emitter.time_ms = emitter.time_ms.max(ms);
+            let ms = i64::try_from(completed_at).ok();
+            let ms = ms.map(|seconds| seconds.saturating_mul(1000));
+            if let Some(ms) = ms.filter(|ms| is_time(*ms)) {
+                emitter.time_ms = emitter.time_ms.max(ms);
+            }
         }
         if let Some(usage) = usage_of(response) {
             self.session.usage(emitter, &id, usage);

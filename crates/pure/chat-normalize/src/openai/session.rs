@@ -25,6 +25,7 @@ use super::calls::Calls;
 use crate::emit::{Emitter, Place, hash};
 use crate::facts::Facts;
 use crate::history::History;
+use crate::value::is_time;
 pub(super) use answers::Answer;
 pub(super) use texts::Key;
 
@@ -102,7 +103,8 @@ impl Session {
             .map(|made_at| match made_at {
                 ..MAX_SECONDS => made_at.saturating_mul(1000),
                 _ => made_at,
-            });
+            })
+            .filter(|said| is_time(*said));
         let arrival_ms = emitter.time_ms;
         if let Some(said) = said
             && self.clock.is_none_or(|(before, _)| before != said)

@@ -19,7 +19,9 @@ use serde_json::{Map, Value, json};
 use super::{edits, tools};
 use crate::emit::{Emitter, hash};
 use crate::track::{NewCall, Said, Track, ended, tool_error};
-use crate::value::{amount_of, count_of, is_true, list_of, millis_of_rfc3339, str_of, text_of};
+use crate::value::{
+    amount_of, count_of, is_true, list_of, millis, millis_of_rfc3339, str_of, text_of,
+};
 
 /// The conversation so far.
 #[derive(Debug)]
@@ -123,7 +125,7 @@ impl Talk {
 
     /// A whole message, of any role.
     pub(crate) fn message(&mut self, emitter: &mut Emitter, message: &Value) {
-        let time_ms = message.get("timestamp").and_then(Value::as_i64);
+        let time_ms = message.get("timestamp").and_then(millis);
         self.at(emitter, time_ms);
         match str_of(message, "role").unwrap_or("") {
             "user" => self.user(emitter, message),
