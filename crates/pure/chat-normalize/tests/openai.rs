@@ -243,6 +243,93 @@ fn an_agents_loop_of_requests_and_streams_says_everything_once() {
     );
 }
 
+/// A title is asked for while a call runs.
+#[test]
+fn what_another_conversation_says_while_a_call_runs_ends_nothing() {
+    let system = |text: &str| json!({"role": "system", "content": text});
+    let user = |text: &str| json!({"role": "user", "content": text});
+    let call = json!({"role": "assistant", "content": "Looking", "tool_calls": [
+        {"id": "k", "type": "function", "function": {"name": "ls", "arguments": "{}"}}]});
+    let result = json!({"role": "tool", "tool_call_id": "k", "content": "a.py"});
+    let said = |text: &str| json!({"role": "assistant", "content": text});
+    let request = |messages: &[Value]| json!({"model": "m", "messages": messages});
+    let whole = |id: &str, message: &Value| json!({"id": id, "object": "chat.completion", "model": "m", "choices": [{"index": 0, "finish_reason": "stop", "message": message}]});
+    let mut main = vec![system("You code"), user("Fix it")];
+    let mut side = vec![system("Make a title"), user("Fix it")];
+    let mut lines = vec![
+        request(&main),
+        whole("x1", &call),
+        request(&side),
+        whole("x2", &said("A title")),
+    ];
+    main.extend([call, result]);
+    lines.push(request(&main));
+    lines.push(whole("x3", &said("Fixed.")));
+    main.extend([said("Fixed."), user("Thanks")]);
+    lines.push(request(&main));
+    let expected = [
+        "turn user",
+        "user Fix it",
+        "done Looking",
+        "call k ls",
+        "notice Make a title",
+        "user Fix it",
+        "done A title",
+        "result k a.py",
+        "done Fixed.",
+        "end completed",
+        "turn user",
+        "user Thanks",
+        "end interrupted",
+    ];
+    assert_eq!(chat(&lines), expected);
+    // Who is asked something a second time there went on with that.
+    side.extend([said("A title"), user("Another")]);
+    lines.truncate(4);
+    lines.push(request(&side));
+    let mut left = expected[..7].to_vec();
+    left.extend([
+        "failed k no_result",
+        "end interrupted",
+        "turn user",
+        "user Another",
+        "end interrupted",
+    ]);
+    assert_eq!(chat(&lines), left);
+}
+
+#[test]
+fn items_of_another_conversation_end_no_call() {
+    let user = |text: &str| json!({"role": "user", "content": text});
+    let call = json!({"type": "function_call", "call_id": "k", "name": "ls", "arguments": "{}"});
+    let result = json!({"type": "function_call_output", "call_id": "k", "output": "a.py"});
+    let message = |text: &str| json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]});
+    let lines = [
+        json!({"model": "m", "input": [user("Fix it")]}),
+        response("r1", "completed", std::slice::from_ref(&call)),
+        json!({"model": "m", "input": [user("A title for this")]}),
+        response("r2", "completed", &[message("A title")]),
+        json!({"model": "m", "input": [user("Fix it"), call, result]}),
+        response("r3", "completed", &[message("Fixed.")]),
+    ];
+    assert_eq!(
+        responses(&lines),
+        [
+            "turn user",
+            "user Fix it",
+            "call k ls",
+            "usage response 5/2",
+            "user A title for this",
+            "done A title",
+            "usage response 5/2",
+            "result k a.py",
+            "done Fixed.",
+            "usage response 5/2",
+            "end completed",
+        ]
+    );
+}
+
 #[test]
 fn what_goes_wrong_in_a_chat_is_said() {
     let broken = [

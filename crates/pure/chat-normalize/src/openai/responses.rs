@@ -106,7 +106,7 @@ impl OpenAiResponses {
             return emitter.pass_over("an answer that began before");
         }
         self.leave(emitter);
-        self.session.calls.close(emitter);
+        self.session.close_calls(emitter);
         self.session.answer(emitter, &id);
         self.current = Some(id);
     }
@@ -203,12 +203,16 @@ impl OpenAiResponses {
     }
 
     fn turn_over(&mut self, emitter: &mut Emitter, outcome: &'static str) {
-        self.cancel_asked(emitter);
+        if !self.session.is_aside() {
+            self.cancel_asked(emitter);
+        }
         self.session.turn_over(emitter, outcome, false);
     }
 
     fn error(&mut self, emitter: &mut Emitter, error: &Value) {
-        self.cancel_asked(emitter);
+        if !self.session.is_aside() {
+            self.cancel_asked(emitter);
+        }
         self.items.clear();
         self.whole.clear();
         self.current = None;
