@@ -3,7 +3,7 @@
 //! | event | what it gives |
 //! |---|---|
 //! | `session.start`, `session.resume`, `session.model_change` | `session_start` |
-//! | `user.message` | the turn before ends, a turn begins |
+//! | `user.message` | the turn before ends, a turn begins; while a call runs, the turn goes on |
 //! | `assistant.reasoning`, `assistant.message` | a thought; a thought, a text and calls |
 //! | `tool.execution_start`, `_complete` | the call where no message said it, its result |
 //! | `session.error`, `abort` | an error, an interrupt |
@@ -51,6 +51,8 @@ pub(crate) struct Copilot {
     track: Track,
     /// How the turn would end now.
     outcome: &'static str,
+    /// It was stopped, or the program began anew: what it had begun does not come back.
+    stopped: bool,
     /// A hash of the thought that was told last; the answer repeats it.
     thought: u64,
     last_ms: Option<i64>,
@@ -61,6 +63,7 @@ impl Copilot {
         Copilot {
             track: Track::new(),
             outcome: "interrupted",
+            stopped: false,
             thought: 0,
             last_ms: None,
         }
@@ -83,8 +86,6 @@ impl Copilot {
     }
 
     fn prompt(&mut self, emitter: &mut Emitter, id: &str, data: &Value) {
-        self.close(emitter);
-        self.track.open_turn(emitter, id, "user");
         let attachments = list_of(data, "attachments").iter().map(|attachment| {
             json!({
                 "name": str_of(attachment, "displayName"),
@@ -96,6 +97,11 @@ impl Copilot {
             text: str_of(data, "content").unwrap_or("").to_owned(),
             attachments: attachments.collect(),
         };
+        if self.track.waits() && !self.stopped {
+            return self.track.steer(emitter, &format!("{id}:user"), said);
+        }
+        self.close(emitter);
+        self.track.open_turn(emitter, id, "user");
         let id = format!("{}:user", self.track.turn_id().unwrap_or(""));
         self.track.user(emitter, &id, said);
     }
@@ -110,6 +116,7 @@ impl Copilot {
 
     fn answer(&mut self, emitter: &mut Emitter, id: &str, data: &Value) {
         self.track.need_turn(emitter, id);
+        self.stopped = false;
         let response = text_of(data, "messageId").unwrap_or(id);
         self.think(
             emitter,
@@ -268,6 +275,7 @@ impl Copilot {
         self.track.leave_all();
         self.track.close_turn(emitter, ended(self.outcome));
         self.outcome = "interrupted";
+        self.stopped = false;
         self.thought = 0;
     }
 }
@@ -301,6 +309,7 @@ impl Normalizer for Copilot {
         let place = self.track.place();
         match kind {
             "session.start" | "session.resume" | "session.model_change" => {
+                self.stopped |= kind != "session.model_change";
                 self.facts(emitter, data);
             }
             "user.message" => self.prompt(emitter, &id, data),
@@ -327,6 +336,7 @@ impl Normalizer for Copilot {
                 };
                 emitter.add("error", &place, error);
                 self.outcome = "failed";
+                self.stopped = true;
             }
             "abort" => {
                 let interrupt = Interrupt {
@@ -335,6 +345,7 @@ impl Normalizer for Copilot {
                 };
                 emitter.add("interrupt", &place, interrupt);
                 self.outcome = "interrupted";
+                self.stopped = true;
             }
             "session.info" | "session.warning" => {
                 let level = if kind == "session.info" {

@@ -23,7 +23,7 @@ use crate::dialect::Normalizer;
 use crate::edit::named_edit;
 use crate::emit::Emitter;
 use crate::track::{NewCall, Said, Track, ended, tool_error};
-use crate::value::{count_of, is_true, list_of, str_of, text_of};
+use crate::value::{count_of, is_true, list_of, millis, str_of, text_of};
 use crate::words::{counted, one_line};
 
 const FORMAT: &str = "kimi";
@@ -290,7 +290,7 @@ fn kind_of(name: &str) -> &'static str {
 impl Normalizer for Kimi {
     fn line(&mut self, emitter: &mut Emitter, line: &Value) {
         let time = line.get("time").or_else(|| line.get("created_at"));
-        self.last_ms = time.and_then(Value::as_i64).or(self.last_ms);
+        self.last_ms = time.and_then(millis).or(self.last_ms);
         if let Some(time_ms) = self.last_ms {
             emitter.time_ms = time_ms;
         }

@@ -8,7 +8,7 @@
 //! | a call, its input | the call's id; where a source numbers them, the turn and what it does (`calls`) |
 //! | a result, its output | the call's id; "no result" gives way to a real one |
 //! | a file edit | call and path; one that tells only which file gives way to one that tells its lines |
-//! | a text, a thought | response and part, or turn, caller and words |
+//! | a text, a thought | response and part, or turn, caller and words; who told a part may word it anew |
 //! | chunks | one source tells those of a part; behind its whole text none are told |
 //! | a user's words, a notice, an error, progress, a plan | turn and words |
 //! | a question, a permission, and its answer | the call, or what is asked |
@@ -80,6 +80,8 @@ pub struct Merge {
     told: HashMap<u64, Told>,
     /// Facts that stand once.
     once: HashMap<u64, Strength>,
+    /// Which source told a part as a whole, and the words it bears now.
+    wholes: HashMap<u64, (usize, u64)>,
     /// Which source tells the chunks of a part or a call, and the ids of those that may have to be taken back.
     chunks: HashMap<u64, Chunks>,
     /// File edits of which only the file was told, with the ids of their events.

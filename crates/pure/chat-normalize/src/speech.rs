@@ -30,7 +30,7 @@ impl Kind {
 pub(crate) struct Part {
     pub(crate) kind: Kind,
     place: Place,
-    number: u32,
+    pub(crate) number: u32,
     text: String,
     n_chunks: u64,
     /// What came with the text and is none: pictures, files.

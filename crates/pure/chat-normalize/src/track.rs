@@ -227,6 +227,17 @@ impl Track {
         emitter.add_as(id, &self.place(), message);
     }
 
+    /// A person wrote while the agent was at work, which reads it next: the turn goes on.
+    pub(crate) fn steer(&mut self, emitter: &mut Emitter, id: &str, said: Said) {
+        self.user(emitter, id, said);
+        if let Some(event) = emitter.out.last_mut()
+            && let Payload::UserMessage(message) = &mut event.payload
+        {
+            let steering = Json::from(Value::Bool(true));
+            message.extra.insert("steering", steering);
+        }
+    }
+
     /// A whole text of the assistant; an empty one says nothing.
     pub(crate) fn text(&mut self, emitter: &mut Emitter, response_id: &str, part: u32, text: &str) {
         if text.is_empty() {

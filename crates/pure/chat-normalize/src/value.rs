@@ -33,6 +33,17 @@ fn whole(number: f64) -> u64 {
     number as u64
 }
 
+/// A number as a time in milliseconds, where it can be one.
+pub(crate) fn millis(number: &Value) -> Option<i64> {
+    let ms = number.as_i64()?;
+    is_time(ms).then_some(ms)
+}
+
+/// Whether a number can be a time in milliseconds: until the year 5138, numbers beyond are none.
+pub(crate) fn is_time(ms: i64) -> bool {
+    (1..100_000_000_000_000).contains(&ms)
+}
+
 /// The number member `key`, rounded to a billionth: sums of costs end in digits that mean nothing, and short numbers are
 /// read back as they were written.
 pub(crate) fn amount_of(value: &Value, key: &str) -> Option<f64> {

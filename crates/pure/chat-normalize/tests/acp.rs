@@ -441,6 +441,138 @@ fn a_history_is_read_once_however_often_it_is_loaded() {
 }
 
 #[test]
+fn what_the_agent_does_of_itself_ends_where_the_next_prompt_begins() {
+    let lines = [
+        prompt(1, "One"),
+        text("agent_message_chunk", "First.", None),
+        stop(1, "end_turn"),
+        text("agent_message_chunk", "A job is done.", None),
+        request(
+            7,
+            "session/request_permission",
+            json!({"toolCall": {"toolCallId": "u", "title": "x"}, "options": []}),
+        ),
+        prompt(2, "Two"),
+        text("agent_message_chunk", "Second.", None),
+        stop(2, "end_turn"),
+        prompt(3, "Three"),
+        text("agent_message_chunk", "Third.", None),
+        stop(3, "end_turn"),
+    ];
+    assert_eq!(
+        told(&lines),
+        [
+            "turn t1",
+            "user One",
+            "said First. in t1.r1",
+            "end completed",
+            "turn t2",
+            "said A job is done. in t2.r1",
+            "call u x",
+            "asks 7",
+            "failed u no result recorded",
+            "answer 7 cancel",
+            "end completed",
+            "turn t3",
+            "user Two",
+            "said Second. in t3.r1",
+            "end completed",
+            "turn t4",
+            "user Three",
+            "said Third. in t4.r1",
+            "end completed",
+        ]
+    );
+}
+
+#[test]
+fn a_turn_that_was_overtaken_goes_on_with_responses_of_new_names() {
+    let lines = [
+        prompt(1, "One"),
+        text("agent_message_chunk", "First.", None),
+        prompt(2, "Two"),
+        stop(2, "end_turn"),
+        text("agent_message_chunk", "Still first.", None),
+        stop(1, "end_turn"),
+    ];
+    assert_eq!(
+        told(&lines),
+        [
+            "turn t1",
+            "user One",
+            "turn t2",
+            "user Two",
+            "said First. in t1.r1",
+            "end completed",
+            "said Still first. in t1.r2",
+            "end completed",
+        ]
+    );
+}
+
+#[test]
+fn a_call_or_a_message_of_an_id_used_before_is_another_one() {
+    let call = |command: &str| {
+        update(
+            json!({"sessionUpdate": "tool_call", "toolCallId": "call_0", "title": "bash", "kind": "execute", "status": "pending", "rawInput": {"command": command}}),
+        )
+    };
+    let ended = |output: &str| {
+        update(
+            json!({"sessionUpdate": "tool_call_update", "toolCallId": "call_0", "status": "completed", "rawOutput": output}),
+        )
+    };
+    let first = [
+        call("one"),
+        ended("1"),
+        ended("late"),
+        call("two"),
+        ended("2"),
+        text("agent_message_chunk", "Two.", Some("msg_1")),
+    ];
+    let mut lines = vec![prompt(1, "Go")];
+    lines.extend(first.clone());
+    lines.push(stop(1, "end_turn"));
+    lines.push(prompt(2, "And"));
+    lines.push(call("three"));
+    lines.push(request(
+        7,
+        "session/request_permission",
+        json!({"toolCall": {"toolCallId": "call_0"}, "options": []}),
+    ));
+    lines.push(ended("3"));
+    lines.push(text("agent_message_chunk", "Thr", Some("msg_1")));
+    lines.push(text("agent_message_chunk", "ee.", Some("msg_1")));
+    lines.push(stop(2, "end_turn"));
+    // A history says all of it once more.
+    lines.push(request(3, "session/load", json!({"cwd": "/w"})));
+    lines.push(text("user_message_chunk", "Go", None));
+    lines.extend(first);
+    lines.push(answer(3, Value::Null));
+    assert_eq!(
+        told(&lines),
+        [
+            "turn t1",
+            "user Go",
+            "call call_0 bash",
+            "result call_0 1",
+            "call call_0~2 bash",
+            "result call_0~2 2",
+            "said Two. in msg_1",
+            "end completed",
+            "turn t2",
+            "user And",
+            "call call_0~3 bash",
+            "asks 7",
+            "answer 7 allow",
+            "result call_0~3 3",
+            "said Three. in msg_1~2",
+            "end completed",
+        ]
+    );
+}
+
+#[test]
 fn requests_are_answered_by_what_the_answer_holds_where_both_sides_use_an_id() {
     let ask = json!({"jsonrpc": "2.0", "id": 1, "method": "session/request_permission", "params": {"sessionId": "s",
         "toolCall": {"toolCallId": "write_file-1795295217430", "title": "a.txt", "kind": "edit", "rawInput": {"path": "a.txt"}},
@@ -662,6 +794,40 @@ fn version_2_ends_turns_by_its_state_and_messages_come_whole() {
             "Usage",
             "Usage",
             "end completed",
+        ]
+    );
+}
+
+#[test]
+fn a_message_that_comes_whole_again_replaces_what_it_was() {
+    let whole = |kind: &str, text: &str| {
+        update(
+            json!({"sessionUpdate": kind, "messageId": "m", "content": [{"type": "text", "text": text}]}),
+        )
+    };
+    let lines = [
+        prompt(1, "Go"),
+        text("agent_message_chunk", "Hel", Some("m")),
+        whole("agent_message", "Hello"),
+        whole("agent_message", "Hello, world"),
+        text("agent_message_chunk", "And more.", Some("m")),
+        stop(1, "end_turn"),
+    ];
+    let events = read_lines(Dialect::Acp, &lines).events;
+    assert_sound("whole again", &events);
+    let parts: Vec<_> = events
+        .iter()
+        .filter_map(|event| match &event.payload {
+            Payload::AssistantDone(done) => Some((done.text.as_str(), done.part)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        parts,
+        [
+            ("Hello", Some(0)),
+            ("Hello, world", Some(0)),
+            ("And more.", Some(1)),
         ]
     );
 }

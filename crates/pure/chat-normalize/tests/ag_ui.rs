@@ -245,6 +245,132 @@ fn a_snapshot_tells_what_was_not_told() {
 }
 
 #[test]
+fn a_call_that_begins_under_an_id_used_before_is_another_one() {
+    let call = |end: &str| {
+        [
+            event(
+                "TOOL_CALL_START",
+                json!({"toolCallId": "call_0", "toolCallName": "ls"}),
+            ),
+            event(
+                "TOOL_CALL_ARGS",
+                json!({"toolCallId": "call_0", "delta": "{}"}),
+            ),
+            event("TOOL_CALL_END", json!({"toolCallId": "call_0"})),
+            event(
+                "TOOL_CALL_RESULT",
+                json!({"messageId": end, "toolCallId": "call_0", "content": end}),
+            ),
+            event(
+                "TOOL_CALL_ARGS",
+                json!({"toolCallId": "call_0", "delta": "late"}),
+            ),
+        ]
+    };
+    let mut lines = run(call("one").to_vec());
+    lines.push(event(
+        "RUN_FINISHED",
+        json!({"threadId": "t", "runId": "r"}),
+    ));
+    lines.push(event(
+        "RUN_STARTED",
+        json!({"threadId": "t", "runId": "r2"}),
+    ));
+    lines.extend(call("two"));
+    // A snapshot says what was told.
+    let calls = json!([{"id": "call_0", "type": "function", "function": {"name": "ls", "arguments": "{}"}}]);
+    let messages = json!([{"id": "a", "role": "assistant", "content": "", "toolCalls": calls},
+        {"id": "two", "role": "tool", "toolCallId": "call_0", "content": "two"}]);
+    lines.push(event("MESSAGES_SNAPSHOT", json!({"messages": messages})));
+    lines.push(event(
+        "RUN_FINISHED",
+        json!({"threadId": "t", "runId": "r2"}),
+    ));
+    assert_eq!(
+        said(&lines),
+        [
+            "turn user",
+            "call call_0 ls",
+            "result call_0 one",
+            "end completed",
+            "turn user",
+            "call call_0~2 ls",
+            "result call_0~2 two",
+            "end completed",
+        ]
+    );
+}
+
+#[test]
+fn each_piece_of_a_message_that_goes_on_is_a_part_of_its_own() {
+    let piece = |n: usize, text: &str| {
+        let call = format!("k{n}");
+        [
+            event("TEXT_MESSAGE_START", json!({"messageId": "m"})),
+            event(
+                "TEXT_MESSAGE_CONTENT",
+                json!({"messageId": "m", "delta": text}),
+            ),
+            event("TEXT_MESSAGE_END", json!({"messageId": "m"})),
+            event(
+                "TOOL_CALL_START",
+                json!({"toolCallId": call, "toolCallName": "ls", "parentMessageId": "m"}),
+            ),
+            event(
+                "TOOL_CALL_RESULT",
+                json!({"messageId": format!("t{n}"), "toolCallId": call, "content": "ok"}),
+            ),
+        ]
+    };
+    let mut lines = run(Vec::new());
+    for (n, text) in ["One. ", "Two. ", "Three."].iter().enumerate() {
+        lines.extend(piece(n, text));
+    }
+    let messages = json!([{"id": "m", "role": "assistant", "content": "One. Two. Three."}]);
+    lines.push(event("MESSAGES_SNAPSHOT", json!({"messages": messages})));
+    let events = read_lines(Dialect::AgUi, &lines).events;
+    assert_sound("pieces", &events);
+    let parts: Vec<_> = events
+        .iter()
+        .filter_map(|event| match &event.payload {
+            Payload::AssistantDone(done) => {
+                Some((done.text.as_str(), event.response_id.as_deref(), done.part))
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        parts,
+        [
+            ("One. ", Some("m"), Some(0)),
+            ("Two. ", Some("m"), Some(1)),
+            ("Three.", Some("m"), Some(2)),
+        ]
+    );
+}
+
+#[test]
+fn what_can_be_no_time_is_none() {
+    let mut lines = run(vec![event("TEXT_MESSAGE_CHUNK", json!({"delta": "x"}))]);
+    lines[0]["timestamp"] = json!(1_700_000_000_000_u64);
+    for no_time in [
+        json!(i64::MAX),
+        json!(i64::MIN),
+        json!(1e300),
+        json!(100_000_000_000_000_u64),
+    ] {
+        lines[1]["timestamp"] = no_time;
+        let events = read_lines(Dialect::AgUi, &lines).events;
+        let wrong = events.iter().filter(|event| {
+            event
+                .timestamp
+                .is_some_and(|ms| !(0..=1_700_000_000_000).contains(&ms))
+        });
+        assert_eq!(wrong.count(), 0, "{}", lines[1]);
+    }
+}
+
+#[test]
 fn sub_agents_stand_in_the_call_that_started_them_or_in_one_of_their_own() {
     let lines = run(vec![
         event(

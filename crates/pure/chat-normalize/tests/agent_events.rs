@@ -94,6 +94,25 @@ fn chunks_find_their_place_in_whichever_order_they_come() {
 }
 
 #[test]
+fn late_chunks_are_written_as_such_and_the_whole_once_more_behind_them() {
+    let dones = |lines: &[Value]| -> Vec<String> {
+        let events = read(lines);
+        let dones = events.iter().filter_map(|event| match &event.payload {
+            Payload::AssistantDone(done) => Some(done.text.clone()),
+            _ => None,
+        });
+        dones.collect()
+    };
+    let mut lines = vec![chunk(400, "end", true)];
+    lines.extend((0..399).map(|at| chunk(at, "x", false)));
+    let whole = format!("{}end", "x".repeat(399));
+    // One is missing until the end.
+    assert_eq!(dones(&lines), ["end", &whole]);
+    lines.push(chunk(399, "", false));
+    assert_eq!(dones(&lines), ["end", &whole]);
+}
+
+#[test]
 fn a_workers_payload_upper_case_names_and_batches_are_read() {
     let events = read(&[
         event(

@@ -232,6 +232,58 @@ fn tools_of_the_service_say_how_they_ended() {
     assert_eq!(exit_code, Some(1));
 }
 
+/// A title is asked for while a call runs.
+#[test]
+fn what_another_conversation_says_while_a_call_runs_ends_nothing() {
+    let user = |content: Value| json!({"role": "user", "content": content});
+    let request = |system: &str, messages: &[Value]| json!({"model": "m", "max_tokens": 10, "system": system, "messages": messages});
+    let whole = |id: &str, content: Value, why: &str| json!({"id": id, "type": "message", "role": "assistant", "model": "m", "content": content, "stop_reason": why});
+    let text = |text: &str| json!([{"type": "text", "text": text}]);
+    let call = json!([{"type": "tool_use", "id": "k", "name": "get", "input": {}}]);
+    let result = json!([{"type": "tool_result", "tool_use_id": "k", "content": "a.py"}]);
+    let error = json!({"type": "error", "error": {"type": "overloaded_error", "message": "no"}});
+    let mut main = vec![user(json!("Fix it"))];
+    let mut side = vec![user(json!("A title for: Fix it"))];
+    let mut lines = vec![
+        request("S", &main),
+        whole("a1", call.clone(), "tool_use"),
+        request("title", &side),
+        error,
+        request("title", &side),
+        whole("a2", text("A title"), "end_turn"),
+    ];
+    main.push(json!({"role": "assistant", "content": call}));
+    main.push(user(result));
+    lines.push(request("S", &main));
+    lines.push(whole("a3", text("Fixed."), "end_turn"));
+    let expected = [
+        "turn user",
+        "user Fix it",
+        "call k get",
+        "user A title for: Fix it",
+        "notice overloaded_error: no",
+        "done A title",
+        "result k a.py",
+        "done Fixed.",
+        "end completed",
+    ];
+    assert_eq!(said(&lines), expected);
+    // Who is asked something a second time there went on with that.
+    side.push(json!({"role": "assistant", "content": text("A title")}));
+    side.push(user(json!("Another")));
+    lines.truncate(6);
+    lines.push(request("title", &side));
+    let mut left = expected[..6].to_vec();
+    left.extend([
+        "failed k no_result",
+        "end interrupted",
+        "turn user",
+        "user Another",
+        "end interrupted",
+    ]);
+    assert_eq!(said(&lines), left);
+}
+
 #[test]
 fn what_goes_wrong_is_said_and_what_is_open_is_closed() {
     let error =

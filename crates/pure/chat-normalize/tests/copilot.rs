@@ -9,6 +9,7 @@ mod support;
 
 use std::collections::BTreeMap;
 
+use chat_event::{ChatEvent, Payload};
 use chat_normalize::Dialect;
 use serde_json::{Value, json};
 use support::{assert_cuts, assert_sound, read, read_lines, sources, told};
@@ -140,6 +141,75 @@ fn agents_edits_and_stops_are_told() {
         .iter()
         .filter(|event| event.parent_tool_call_id.as_deref() == Some("c1"));
     assert_eq!(within.count(), 4);
+}
+
+#[test]
+fn words_of_the_user_while_a_call_runs_steer_it_and_behind_a_stop_begin_a_turn() {
+    let call = |n: u64, call: &str| {
+        let requests = json!([{"toolCallId": call, "name": "bash", "arguments": {}}]);
+        event(
+            n,
+            "assistant.message",
+            json!({"messageId": format!("m{n}"), "content": "", "toolRequests": requests}),
+        )
+    };
+    let result = |n: u64, call: &str| {
+        event(
+            n,
+            "tool.execution_complete",
+            json!({"toolCallId": call, "success": true, "result": {"content": "ok"}}),
+        )
+    };
+    let user = |n: u64, text: &str| event(n, "user.message", json!({"content": text}));
+    let lines = [
+        event(0, "session.start", json!({"sessionId": "s1"})),
+        user(1, "Go"),
+        call(2, "c1"),
+        user(3, "and hurry"),
+        result(4, "c1"),
+        call(5, "c2"),
+        event(6, "abort", json!({"reason": "user"})),
+        user(7, "Anew"),
+        call(8, "c3"),
+        event(9, "session.resume", json!({"sessionId": "s1"})),
+        user(10, "Once more"),
+    ];
+    let events = read_lines(Dialect::Copilot, &lines).events;
+    assert_sound("steered", &events);
+    assert_eq!(
+        told(&events),
+        [
+            "turn user",
+            "user Go",
+            "call c1 bash",
+            "user and hurry",
+            "result c1 ok",
+            "call c2 bash",
+            "interrupt user_cancel",
+            "failed c2 no_result",
+            "end interrupted",
+            "turn user",
+            "user Anew",
+            "call c3 bash",
+            "failed c3 no_result",
+            "end interrupted",
+            "turn user",
+            "user Once more",
+            "end interrupted",
+        ]
+    );
+    assert_eq!(steering(&events), [None, Some(true), None, None]);
+}
+
+fn steering(events: &[ChatEvent]) -> Vec<Option<bool>> {
+    let words = events.iter().filter_map(|event| match &event.payload {
+        Payload::UserMessage(message) => {
+            let said = message.extra.get("steering");
+            Some(said.and_then(|said| said.to_value().as_bool()))
+        }
+        _ => None,
+    });
+    words.collect()
 }
 
 /// The line with the call was damaged: nothing may wait within it, for nothing ends it.

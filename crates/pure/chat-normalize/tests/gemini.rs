@@ -280,6 +280,40 @@ fn a_message_that_grows_is_told_once_and_its_calls_when_they_end() {
 }
 
 #[test]
+fn calls_among_parts_are_told_with_what_the_user_is_said_to_answer() {
+    let asks = |id: Value| json!([{"text": "inner", "thought": true}, {"text": "I look."}, {"functionCall": {"id": id, "name": "list_directory", "args": {}}}]);
+    let gives = |id: Value, response: Value| json!([{"functionResponse": {"id": id, "name": "list_directory", "response": response}}]);
+    let set = json!({"$set": {"messages": [
+        message("u1", "user", json!("List")),
+        message("g1", "gemini", asks(json!("c1"))),
+        // Under the id of the message that made the call, as the program writes it.
+        message("g1", "user", gives(json!("c1"), json!({"output": "a.py"}))),
+        message("g2", "gemini", asks(Value::Null)),
+        message("u2", "user", gives(Value::Null, json!({"error": "denied"}))),
+        message("g3", "gemini", json!([{"text": "One file."}])),
+    ]}});
+    let read = read_lines(Dialect::GeminiChat, &[header(), set.clone(), set]);
+    assert_sound("parts", &read.events);
+    assert_eq!(
+        told(&read.events),
+        [
+            "turn user",
+            "user List",
+            "thinking inner",
+            "done I look.",
+            "call c1 list_directory",
+            "result c1 a.py",
+            "thinking inner",
+            "done I look.",
+            "call g2:call0 list_directory",
+            "failed g2:call0 error",
+            "done One file.",
+            "end completed",
+        ]
+    );
+}
+
+#[test]
 fn what_the_user_went_back_behind_is_named_and_stays() {
     let lines = [
         header(),

@@ -708,6 +708,29 @@ fn the_same_words_twice_are_two_and_twice_by_two_sources_are_two() {
 }
 
 #[test]
+fn who_told_a_text_corrects_it_and_no_other() {
+    let text = |id: &str, text: &str| {
+        let payload = format!("{{\"text\":\"{text}\",\"part\":0}}");
+        let mut event = event(id, "t", "assistant_done", &payload);
+        event.response_id = Some("r".to_owned());
+        event
+    };
+    let source = [text("a", "first"), text("a:n2", "first, corrected")];
+    let mut merge = Merge::new(3);
+    let mut out = Vec::new();
+    merge.take(0, source[0].clone(), &mut out);
+    merge.take(1, text("b", "worded otherwise"), &mut out);
+    merge.take(0, source[1].clone(), &mut out);
+    // The same file, read once more.
+    for event in source {
+        merge.take(2, event, &mut out);
+    }
+    merge.finish(&mut out);
+    let ids: Vec<&str> = out.iter().map(|event| event.id.as_str()).collect();
+    assert_eq!(ids, ["a", "a:n2"]);
+}
+
+#[test]
 fn an_id_that_two_sources_use_for_two_things_is_made_two() {
     let one = event("l1", "t", "notice", r#"{"level":"info","text":"one"}"#);
     let other = event("l1", "t", "notice", r#"{"level":"info","text":"other"}"#);

@@ -81,6 +81,47 @@ fn each_choice_is_a_response() {
 }
 
 #[test]
+fn thinking_that_goes_on_behind_a_text_is_another_thought() {
+    let lines = [
+        delta("c1", json!({"reasoning_content": "First. "}), None),
+        delta("c1", json!({"content": "Hello "}), None),
+        delta("c1", json!({"reasoning_content": "Sec"}), None),
+        delta("c1", json!({"reasoning_content": "ond."}), None),
+        delta("c1", json!({"content": "world"}), None),
+        delta("c1", json!({}), Some("stop")),
+    ];
+    let events = read_lines(Dialect::OpenAiChat, &lines).events;
+    assert_sound("thoughts", &events);
+    let parts: Vec<_> = events
+        .iter()
+        .filter_map(|event| match &event.payload {
+            Payload::ThinkingDone(done) => Some((done.text.as_str(), done.part)),
+            Payload::AssistantDone(done) => Some((done.text.as_str(), done.part)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        parts,
+        [
+            ("First. ", Some(0)),
+            ("Second.", Some(1)),
+            ("Hello world", Some(0)),
+        ]
+    );
+}
+
+#[test]
+fn what_can_be_no_time_is_none() {
+    for no_time in [json!(i64::MAX), json!(u64::MAX), json!(1e300)] {
+        let mut line = delta("c1", json!({"content": "x"}), Some("stop"));
+        line["created"] = no_time;
+        let events = read_lines(Dialect::OpenAiChat, &[line.clone()]).events;
+        let far = events.iter().filter_map(|event| event.timestamp);
+        assert_eq!(far.filter(|ms| *ms != 0).count(), 0, "{line}");
+    }
+}
+
+#[test]
 fn calls_are_put_together_however_a_server_cuts_them() {
     let piece = |piece: Value| delta("c1", json!({"tool_calls": [piece]}), None);
     let cases = [
@@ -199,6 +240,93 @@ fn an_agents_loop_of_requests_and_streams_says_everything_once() {
     assert_eq!(
         attached.unwrap().to_value(),
         json!([{"mediaType": "image/png", "data": "AAAA"}])
+    );
+}
+
+/// A title is asked for while a call runs.
+#[test]
+fn what_another_conversation_says_while_a_call_runs_ends_nothing() {
+    let system = |text: &str| json!({"role": "system", "content": text});
+    let user = |text: &str| json!({"role": "user", "content": text});
+    let call = json!({"role": "assistant", "content": "Looking", "tool_calls": [
+        {"id": "k", "type": "function", "function": {"name": "ls", "arguments": "{}"}}]});
+    let result = json!({"role": "tool", "tool_call_id": "k", "content": "a.py"});
+    let said = |text: &str| json!({"role": "assistant", "content": text});
+    let request = |messages: &[Value]| json!({"model": "m", "messages": messages});
+    let whole = |id: &str, message: &Value| json!({"id": id, "object": "chat.completion", "model": "m", "choices": [{"index": 0, "finish_reason": "stop", "message": message}]});
+    let mut main = vec![system("You code"), user("Fix it")];
+    let mut side = vec![system("Make a title"), user("Fix it")];
+    let mut lines = vec![
+        request(&main),
+        whole("x1", &call),
+        request(&side),
+        whole("x2", &said("A title")),
+    ];
+    main.extend([call, result]);
+    lines.push(request(&main));
+    lines.push(whole("x3", &said("Fixed.")));
+    main.extend([said("Fixed."), user("Thanks")]);
+    lines.push(request(&main));
+    let expected = [
+        "turn user",
+        "user Fix it",
+        "done Looking",
+        "call k ls",
+        "notice Make a title",
+        "user Fix it",
+        "done A title",
+        "result k a.py",
+        "done Fixed.",
+        "end completed",
+        "turn user",
+        "user Thanks",
+        "end interrupted",
+    ];
+    assert_eq!(chat(&lines), expected);
+    // Who is asked something a second time there went on with that.
+    side.extend([said("A title"), user("Another")]);
+    lines.truncate(4);
+    lines.push(request(&side));
+    let mut left = expected[..7].to_vec();
+    left.extend([
+        "failed k no_result",
+        "end interrupted",
+        "turn user",
+        "user Another",
+        "end interrupted",
+    ]);
+    assert_eq!(chat(&lines), left);
+}
+
+#[test]
+fn items_of_another_conversation_end_no_call() {
+    let user = |text: &str| json!({"role": "user", "content": text});
+    let call = json!({"type": "function_call", "call_id": "k", "name": "ls", "arguments": "{}"});
+    let result = json!({"type": "function_call_output", "call_id": "k", "output": "a.py"});
+    let message = |text: &str| json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]});
+    let lines = [
+        json!({"model": "m", "input": [user("Fix it")]}),
+        response("r1", "completed", std::slice::from_ref(&call)),
+        json!({"model": "m", "input": [user("A title for this")]}),
+        response("r2", "completed", &[message("A title")]),
+        json!({"model": "m", "input": [user("Fix it"), call, result]}),
+        response("r3", "completed", &[message("Fixed.")]),
+    ];
+    assert_eq!(
+        responses(&lines),
+        [
+            "turn user",
+            "user Fix it",
+            "call k ls",
+            "usage response 5/2",
+            "user A title for this",
+            "done A title",
+            "usage response 5/2",
+            "result k a.py",
+            "done Fixed.",
+            "usage response 5/2",
+            "end completed",
+        ]
     );
 }
 
@@ -475,6 +603,31 @@ fn what_goes_wrong_with_a_response_is_said() {
     assert!(
         told.contains(&"error rate_limit_exceeded slow down".to_owned()),
         "{told:?}"
+    );
+}
+
+#[test]
+fn the_last_word_of_a_response_counts_once() {
+    let message = json!({"id": "m1", "type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi"}]});
+    let mut whole = response("r1", "completed", &[message]);
+    whole["usage"] = json!({"input_tokens": 5, "output_tokens": 2});
+    let completed = event("completed", json!({"response": whole}));
+    let lines = [
+        event(
+            "created",
+            json!({"response": response("r1", "in_progress", &[])}),
+        ),
+        completed.clone(),
+        completed,
+    ];
+    assert_eq!(
+        responses(&lines),
+        [
+            "turn user",
+            "done Hi",
+            "usage response 5/2",
+            "end completed"
+        ]
     );
 }
 

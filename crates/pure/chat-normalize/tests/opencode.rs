@@ -219,6 +219,124 @@ fn questions_and_compactions_are_told() {
     assert_eq!(report.raw.get("session.next.prompted"), Some(&1));
 }
 
+/// An event of the bus.
+fn bus(kind: &str, mut properties: Value) -> Value {
+    properties["sessionID"] = json!("ses_1");
+    json!({"type": kind, "properties": properties})
+}
+
+/// What a message is said to be; an answer names its prompt.
+fn info(id: &str, prompt: Option<&str>, mut info: Value) -> Value {
+    info["id"] = json!(id);
+    info["sessionID"] = json!("ses_1");
+    info["role"] = json!(if prompt.is_some() {
+        "assistant"
+    } else {
+        "user"
+    });
+    if let Some(prompt) = prompt {
+        info["parentID"] = json!(prompt);
+    }
+    bus("message.updated", json!({"info": info}))
+}
+
+fn text(id: &str, message: &str, text: &str) -> Value {
+    bus(
+        "message.part.updated",
+        json!({"part": {"id": id, "sessionID": "ses_1", "messageID": message, "type": "text", "text": text, "time": {"start": 1, "end": 2}}}),
+    )
+}
+
+fn busy() -> Value {
+    bus("session.status", json!({"status": {"type": "busy"}}))
+}
+
+/// How the turns ended, and what went wrong in which.
+fn ends(lines: &[Value]) -> Vec<String> {
+    let events = read(lines).0;
+    let ends = events.iter().filter_map(|event| {
+        let turn = event.turn_id.as_deref().unwrap_or("no turn");
+        match &event.payload {
+            Payload::ErrorEvent(error) => Some(format!("{turn}: {}", error.code)),
+            Payload::Interrupt(_) => Some(format!("{turn}: interrupt")),
+            Payload::TurnEnd(end) => Some(format!("{turn} {}", end.outcome.as_deref().unwrap())),
+            _ => None,
+        }
+    });
+    ends.collect()
+}
+
+#[test]
+fn what_goes_wrong_is_of_the_turn_that_runs_and_not_of_the_prompt_that_waits() {
+    let lines = |name: &str| {
+        let error = json!({"name": name, "data": {"message": "quota"}});
+        let done = json!({"error": error, "time": {"created": 1, "completed": 2_000}});
+        vec![
+            info("msg_1", None, json!({})),
+            text("prt_1", "msg_1", "First"),
+            busy(),
+            info("msg_2", Some("msg_1"), json!({})),
+            info("msg_3", None, json!({})),
+            text("prt_3", "msg_3", "Waits"),
+            busy(),
+            bus("session.error", json!({"error": error})),
+            info("msg_2", Some("msg_1"), done),
+            busy(),
+            info("msg_4", Some("msg_3"), json!({})),
+            text("prt_4", "msg_4", "Answer"),
+            info(
+                "msg_4",
+                Some("msg_3"),
+                json!({"finish": "stop", "time": {"created": 1, "completed": 3_000}}),
+            ),
+            bus("session.idle", json!({})),
+        ]
+    };
+    assert_eq!(
+        ends(&lines("APIError")),
+        ["msg_1: APIError", "msg_1 failed", "msg_3 completed"]
+    );
+    assert_eq!(
+        ends(&lines("MessageAbortedError")),
+        ["msg_1: interrupt", "msg_1 interrupted", "msg_3 completed"]
+    );
+}
+
+#[test]
+fn a_turn_that_recovers_did_not_fail() {
+    let whole = |id: &str, mut held: Value| {
+        held["time"] = json!({"created": 1, "completed": 2_000});
+        info(id, Some("msg_1"), held)
+    };
+    let mut lines = vec![
+        info("msg_1", None, json!({})),
+        text("prt_1", "msg_1", "Long"),
+        busy(),
+        info("msg_2", Some("msg_1"), json!({})),
+        bus(
+            "session.error",
+            json!({"error": {"name": "ContextOverflowError", "data": {"message": "too long"}}}),
+        ),
+        whole("msg_2", json!({})),
+        whole("msg_3", json!({"summary": true, "finish": "stop"})),
+    ];
+    let idle = bus("session.idle", json!({}));
+    let mut stopped = lines.clone();
+    stopped.push(idle.clone());
+    assert_eq!(
+        ends(&stopped),
+        ["msg_1: ContextOverflowError", "msg_1 failed"]
+    );
+    lines.push(info("msg_4", Some("msg_1"), json!({})));
+    lines.push(text("prt_4", "msg_4", "Done"));
+    lines.push(whole("msg_4", json!({"finish": "stop"})));
+    lines.push(idle);
+    assert_eq!(
+        ends(&lines),
+        ["msg_1: ContextOverflowError", "msg_1 completed"]
+    );
+}
+
 #[test]
 fn a_run_is_given_its_prompt_from_outside() {
     let line = json!({"sessionID": "ses_1", "timestamp": 1_770_361_013_000_u64, "part": {"id": "prt_1", "type": "text",

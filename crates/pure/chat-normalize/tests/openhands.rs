@@ -291,6 +291,95 @@ fn questions_delegates_and_states_are_told() {
 }
 
 #[test]
+fn words_of_the_user_while_a_call_runs_leave_it_running() {
+    let lines = [
+        event(
+            0,
+            "user",
+            json!({"action": "message", "args": {"content": "Test"}}),
+        ),
+        event(
+            1,
+            "agent",
+            json!({"action": "run", "args": {"command": "pytest"}}),
+        ),
+        event(
+            2,
+            "user",
+            json!({"action": "message", "args": {"content": "also lint"}}),
+        ),
+        event(
+            3,
+            "agent",
+            json!({"observation": "run", "content": "3 passed", "cause": 1, "extras": {"exit_code": 0}}),
+        ),
+        event(
+            4,
+            "agent",
+            json!({"action": "message", "args": {"content": "ok"}}),
+        ),
+        event(
+            5,
+            "user",
+            json!({"action": "message", "args": {"content": "Now this"}}),
+        ),
+    ];
+    let events = read_lines(Dialect::OpenHands, &lines).events;
+    assert_sound("steered", &events);
+    assert_eq!(
+        told(&events),
+        [
+            "turn user",
+            "user Test",
+            "call e1 run",
+            "user also lint",
+            "result e1 3 passed",
+            "done ok",
+            "end completed",
+            "turn user",
+            "user Now this",
+            "end interrupted",
+        ]
+    );
+    let steered: Vec<bool> = events
+        .iter()
+        .filter_map(|event| match &event.payload {
+            Payload::UserMessage(message) => Some(message.extra.get("steering").is_some()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(steered, [false, true, false]);
+}
+
+#[test]
+fn a_yes_that_nobody_gave_was_not_refused_by_the_user() {
+    let lines = [
+        event(
+            0,
+            "user",
+            json!({"action": "message", "args": {"content": "rm it"}}),
+        ),
+        event(
+            1,
+            "agent",
+            json!({"action": "run", "args": {"command": "rm x", "confirmation_state": "awaiting_confirmation"}}),
+        ),
+    ];
+    let events = read_lines(Dialect::OpenHands, &lines).events;
+    assert_sound("unanswered", &events);
+    let answers: Vec<_> = events
+        .iter()
+        .filter_map(|event| match &event.payload {
+            Payload::PermissionResolved(answer) => {
+                Some((answer.decision.as_str(), answer.by.as_deref()))
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(answers, [("cancel", None)]);
+}
+
+#[test]
 fn the_events_of_the_sdk_are_told() {
     let sdk = |kind: &str, id: &str, mut rest: Value| {
         rest["kind"] = json!(kind);

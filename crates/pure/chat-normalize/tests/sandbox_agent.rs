@@ -179,6 +179,103 @@ fn pieces_what_an_item_is_begun_with_and_its_whole_are_one_text() {
 }
 
 #[test]
+fn a_call_of_an_id_used_before_is_another_one() {
+    let call = |id: &str, args: &str| {
+        let content =
+            json!([{"type": "tool_call", "name": "bash", "arguments": args, "call_id": "call_0"}]);
+        (
+            "item.completed",
+            item(id, "tool_call", "assistant", "completed", content),
+        )
+    };
+    let result = |id: &str, output: &str| {
+        let content = json!([{"type": "tool_result", "call_id": "call_0", "output": output}]);
+        (
+            "item.completed",
+            item(id, "tool_result", "tool", "completed", content),
+        )
+    };
+    let lines = [
+        ("turn.started", json!({"turn_id": "T1"})),
+        call("a1", "{}"),
+        result("b1", "one"),
+        // The same item once more, and another.
+        call("a1", "{}"),
+        result("b1", "one"),
+        call("a2", "{}"),
+        result("b2", "two"),
+        ("turn.ended", json!({})),
+        ("turn.started", json!({"turn_id": "T2"})),
+        call("a2", "{}"),
+        result("b2", "three"),
+        ("turn.ended", json!({})),
+    ];
+    assert_eq!(
+        said(&lines),
+        [
+            "turn user",
+            "call call_0 bash",
+            "result call_0 one",
+            "call call_0~2 bash",
+            "result call_0~2 two",
+            "end completed",
+            "turn user",
+            "call call_0~3 bash",
+            "result call_0~3 three",
+            "end completed",
+        ]
+    );
+}
+
+#[test]
+fn what_is_said_twice_is_told_twice_and_a_turn_that_failed_ends_so() {
+    let text = json!([{"type": "text", "text": "Let me check."}]);
+    let begun = |id: &str| {
+        (
+            "item.started",
+            item(id, "message", "assistant", "in_progress", json!([])),
+        )
+    };
+    let whole = |id: &str| {
+        (
+            "item.completed",
+            item(id, "message", "assistant", "completed", text.clone()),
+        )
+    };
+    let lines = [
+        ("turn.started", json!({"turn_id": "T"})),
+        begun("m1"),
+        whole("m1"),
+        whole("m1"),
+        begun("m2"),
+        whole("m2"),
+        // Nobody began this one.
+        whole("m3"),
+        ("error", json!({"message": "boom"})),
+        ("turn.ended", json!({})),
+        ("turn.started", json!({"turn_id": "T2"})),
+        ("error", json!({"message": "once"})),
+        whole("m4"),
+        ("turn.ended", json!({})),
+    ];
+    assert_eq!(
+        said(&lines),
+        [
+            "turn user",
+            "done Let me check.",
+            "done Let me check.",
+            "done Let me check.",
+            "error  boom",
+            "end failed",
+            "turn user",
+            "error  once",
+            "done Let me check.",
+            "end completed",
+        ]
+    );
+}
+
+#[test]
 fn a_message_that_is_never_completed_is_whole_when_another_item_begins() {
     let text = |text: &str| json!([{"type": "reasoning", "text": "Hm", "visibility": "public"}, {"type": "text", "text": text}]);
     let lines = [

@@ -67,7 +67,7 @@ impl Acp {
             session.mention(emitter, call, Mention::Permission, parent.clone());
         }
         let known = call_id.as_ref().and_then(|id| session.calls.get(id));
-        let prefix = session.prefix.clone();
+        let about = call_id.as_ref().map(|id| session.call_id(id));
         let (place, name) = match known {
             Some(call) => (call.place.clone(), call.name()),
             None => {
@@ -92,7 +92,6 @@ impl Acp {
                 .collect(),
             elicitation: None,
         };
-        let about = call_id.as_ref().map(|id| format!("{prefix}{id}"));
         self.asks.note(about.clone(), &request_id);
         let args = call.get("rawInput").filter(|args| !args.is_null());
         let title = text_of(params, "title").or_else(|| text_of(call, "title"));
@@ -155,7 +154,7 @@ impl Acp {
         let native_call = text_of(params, "toolCallId");
         let session = self.session(native);
         let known = native_call.and_then(|id| session.calls.get(id));
-        let call = native_call.map(|id| format!("{}{id}", session.prefix));
+        let call = native_call.map(|id| session.call_id(id));
         let place = match known {
             Some(call) => call.place.clone(),
             None => session.place(emitter, None),

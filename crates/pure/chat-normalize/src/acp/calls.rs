@@ -7,7 +7,8 @@
 //! | announced | arguments where none were | `tool_input_chunk` |
 //! | announced | output while it runs, as a whole so far | `tool_output_chunk` with what is new |
 //! | any | `completed`, `failed` | `tool_result`, edits, plan; over |
-//! | over | anything | passed over |
+//! | over | `tool_call`, and no history is read out | another call, `id~2` |
+//! | over | anything else | passed over |
 
 use chat_event::payload::{ToolCall, ToolInputChunk, ToolOutputChunk};
 use chat_event::{Extra, Json};
@@ -75,16 +76,24 @@ impl Session {
             emitter.raw(&place, FORMAT, "a call without an id", update);
             return false;
         };
-        if !self.is_news(emitter, Next::Call(&native)) {
+        self.settle(emitter, Next::Call(&native));
+        let is_new = !self.calls.contains_key(&native);
+        let is_over = is_new && self.is_over(Next::Call(&native));
+        // Some servers count their calls anew with each answer. A history says them all once more, too.
+        let is_another = how == Mention::Call && !self.loading;
+        if self.skipping || (is_over && !is_another) {
             emitter.pass_over("a call that is over");
             return false;
         }
-        if !self.calls.contains_key(&native) {
+        if is_new {
+            if is_over {
+                self.use_again(id_hash("call", &native));
+            }
             let place = self.call_place(emitter, parent.clone());
             self.n_calls += 1;
             let call = Call {
                 order: self.n_calls,
-                id: format!("{}{native}", self.prefix),
+                id: self.call_id(&native),
                 place,
                 parent,
                 ..Call::default()
@@ -176,6 +185,12 @@ impl Session {
                 call.prints(emitter, &more);
             }
         }
+    }
+
+    /// The id that the events of the call `native` bear.
+    pub(super) fn call_id(&self, native: &str) -> String {
+        let id = self.numbered(native, id_hash("call", native));
+        format!("{}{id}", self.prefix)
     }
 
     /// The call `native` is over.
@@ -295,7 +310,8 @@ impl Call {
         if let Some(title) = self.first_title.as_deref().filter(|title| is_name(title)) {
             return title.to_owned();
         }
-        if let Some((name, number)) = self.id.rsplit_once('-')
+        let id = self.id.split('~').next().unwrap_or_default();
+        if let Some((name, number)) = id.rsplit_once('-')
             && is_name(name)
             && number.len() >= 10
             && number.bytes().all(|byte| byte.is_ascii_digit())

@@ -50,8 +50,7 @@ pub(crate) struct Session {
     pub(super) n_turns: u64,
     /// What is written now, by the call whose sub-agent writes it.
     pub(super) lanes: BTreeMap<Option<String>, Lane>,
-    pub(super) n_responses: u64,
-    /// How many parts each response of this turn has.
+    /// How many parts each response of the turns that are open has.
     pub(super) parts: HashMap<String, [u32; 2]>,
     /// Calls without a result, by the provider's id.
     pub(super) calls: BTreeMap<String, Call>,
@@ -60,6 +59,8 @@ pub(crate) struct Session {
     pub(super) files: Files,
     /// Hashes of the ids of messages and calls that are over: a history says them again.
     pub(super) over: BTreeSet<u64>,
+    /// How often an id was used that was used more than once, by its hash.
+    pub(super) uses: HashMap<u64, u32>,
     /// Ids of messages of the turn that runs.
     pub(super) messages: BTreeSet<u64>,
     /// Hashes of the prompts that were read, and the number of the reading of a history they came in.
@@ -182,8 +183,8 @@ impl Acp {
             "session/prompt" => {
                 let only_client = !self.wire.heard_agent;
                 let request = id.clone().unwrap_or_default();
-                self.session(&native)
-                    .prompt(emitter, &request, params, only_client);
+                let (session, asks) = self.session_and_asks(&native);
+                session.prompt(emitter, asks, &request, params, only_client);
             }
             "session/cancel" => self.cancel(emitter, &native),
             "session/update" => self.update(emitter, &native, params),
@@ -366,6 +367,20 @@ impl Acp {
 }
 
 impl Session {
+    /// What bears the id of this hash is over, and something else bears it now.
+    pub(super) fn use_again(&mut self, hash: u64) {
+        let uses = self.uses.entry(hash).or_insert(1);
+        *uses = uses.saturating_add(1);
+    }
+
+    /// The id, with a number where it was used again.
+    pub(super) fn numbered(&self, id: &str, hash: u64) -> String {
+        match self.uses.get(&hash) {
+            Some(uses) => format!("{id}~{uses}"),
+            None => id.to_owned(),
+        }
+    }
+
     /// Where what belongs to no turn of its own stands: in the turn that runs, where one does.
     pub(super) fn quiet_place(&self) -> Place {
         Place {

@@ -30,6 +30,8 @@ struct Response {
     /// A call was made in it, and one was answered.
     called: bool,
     answered: bool,
+    /// The text and the thought that were told as a whole and have nothing behind them: told again, they are these.
+    whole: [Option<u32>; 2],
 }
 
 /// What the user is said to have said, until something else comes.
@@ -84,9 +86,7 @@ impl Session {
             let place = self.place(emitter, parent.as_deref());
             return emitter.raw(&place, FORMAT, "content of a message", update);
         }
-        if let Some(message) = message {
-            self.messages.insert(id_hash("message", message));
-        }
+        self.note_message(message);
         match held {
             Held::Text(text) if text.is_empty() => emitter.pass_over("an empty chunk"),
             Held::Text(text) => self
@@ -126,17 +126,30 @@ impl Session {
         if blocks.is_empty() {
             return emitter.pass_over("a message without content");
         }
-        if let Some(message) = message {
-            self.messages.insert(id_hash("message", message));
-        }
+        self.note_message(message);
         let (text, attached) = content::of_blocks(blocks);
-        self.part(emitter, kind, message, parent.clone());
-        let lane = self.lanes.entry(parent).or_default();
-        if let Some(mut part) = lane.part.take() {
-            for attachment in attached {
-                part.attach(attachment);
+        let place = self.response_place(emitter, kind, message, parent.clone());
+        let lane = self.lanes.entry(parent.clone()).or_default();
+        let again = lane.response.as_ref().filter(|_| message.is_some());
+        let mut part = match again.and_then(|response| response.whole[kind as usize]) {
+            Some(number) => Part::new(place, kind, number),
+            None => {
+                self.part(emitter, kind, message, parent.clone());
+                let lane = self.lanes.entry(parent.clone()).or_default();
+                let Some(part) = lane.part.take() else {
+                    return;
+                };
+                part
             }
-            part.end_as(emitter, text);
+        };
+        let number = part.number;
+        for attachment in attached {
+            part.attach(attachment);
+        }
+        part.end_as(emitter, text);
+        let lane = self.lanes.entry(parent).or_default();
+        if let Some(response) = &mut lane.response {
+            response.whole[kind as usize] = Some(number);
         }
     }
 
@@ -174,10 +187,21 @@ impl Session {
     /// Whether what comes now was not read before; the user's words before it are written.
     pub(super) fn is_news(&mut self, emitter: &mut Emitter, next: Next<'_>) -> bool {
         self.settle(emitter, next);
-        !self.skipping && !self.is_over(next)
+        // Only a history says again what is over; else another message bears the id.
+        let again = self.loading && self.is_over(next);
+        !self.skipping && !again
     }
 
-    fn is_over(&self, next: Next<'_>) -> bool {
+    /// A message of this id is said in the turn that runs.
+    fn note_message(&mut self, message: Option<&str>) {
+        let Some(message) = message else { return };
+        let hash = id_hash("message", message);
+        if self.messages.insert(hash) && self.over.contains(&hash) {
+            self.use_again(hash);
+        }
+    }
+
+    pub(super) fn is_over(&self, next: Next<'_>) -> bool {
         let hash = match next {
             Next::Message(Some(id)) => id_hash("message", id),
             Next::Call(id) => id_hash("call", id),
@@ -245,7 +269,7 @@ impl Session {
         }
         let mut place = self.quiet_place();
         if let Some(parent) = parent {
-            place.parent_tool_call_id = Some(format!("{}{parent}", self.prefix));
+            place.parent_tool_call_id = Some(self.call_id(parent));
         }
         place
     }
@@ -264,6 +288,9 @@ impl Session {
             && let Some(part) = lane.part.take()
         {
             part.end(emitter);
+        }
+        if let Some(response) = &mut lane.response {
+            response.whole[kind as usize] = None;
         }
         let parts = &mut self.parts;
         lane.part.get_or_insert_with(|| {
@@ -288,7 +315,7 @@ impl Session {
         parent: Option<String>,
     ) -> Place {
         let place = self.place(emitter, parent.as_deref());
-        let lane = self.lanes.entry(parent).or_default();
+        let lane = self.lanes.entry(parent.clone()).or_default();
         let goes_on = lane
             .response
             .as_ref()
@@ -297,17 +324,21 @@ impl Session {
             if let Some(part) = lane.part.take() {
                 part.end(emitter);
             }
-            self.n_responses += 1;
-            let turn = place.turn_id.as_deref().unwrap_or_default();
-            let id = message.map_or_else(|| format!("{turn}.r{}", self.n_responses), str::to_owned);
+            let id = match message {
+                Some(message) => self.numbered(message, id_hash("message", message)),
+                None => self.next_response(),
+            };
+            let lane = self.lanes.entry(parent.clone()).or_default();
             lane.response = Some(Response {
                 id,
                 message: None,
                 thought: None,
                 called: false,
                 answered: false,
+                whole: [None; 2],
             });
         }
+        let lane = self.lanes.entry(parent).or_default();
         let Some(response) = &mut lane.response else {
             return place;
         };
@@ -324,7 +355,7 @@ impl Session {
     /// The place of a call: in the response that is open, or in one of its own.
     pub(super) fn call_place(&mut self, emitter: &mut Emitter, parent: Option<String>) -> Place {
         let place = self.place(emitter, parent.as_deref());
-        let lane = self.lanes.entry(parent).or_default();
+        let lane = self.lanes.entry(parent.clone()).or_default();
         if let Some(part) = lane.part.take() {
             part.end(emitter);
         }
@@ -333,16 +364,18 @@ impl Session {
             .as_ref()
             .is_none_or(|response| response.answered)
         {
-            self.n_responses += 1;
-            let turn = place.turn_id.as_deref().unwrap_or_default();
+            let id = self.next_response();
+            let lane = self.lanes.entry(parent.clone()).or_default();
             lane.response = Some(Response {
-                id: format!("{turn}.r{}", self.n_responses),
+                id,
                 message: None,
                 thought: None,
                 called: true,
                 answered: false,
+                whole: [None; 2],
             });
         }
+        let lane = self.lanes.entry(parent).or_default();
         match &mut lane.response {
             Some(response) => {
                 response.called = true;

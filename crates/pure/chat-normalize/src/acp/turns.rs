@@ -3,7 +3,8 @@
 //! | state | what comes | next |
 //! |---|---|---|
 //! | no turn | a prompt; anything the agent says or does | turn open |
-//! | turn open | a prompt | two turns open; what comes belongs to the first |
+//! | turn open that a prompt began | a prompt | two turns open; what comes belongs to the first |
+//! | turn open that none began | a prompt | closed as completed, for no answer will end it; another is open |
 //! | turn open | the prompt's answer with a `stopReason`; v2: `idle` | its texts, calls and requests are closed, then it is |
 //! | turn open | the prompt's answer is an error | `error`, then as above, failed |
 //! | turn of a history | the next message of the user, or the end of the history | closed as completed |
@@ -32,6 +33,15 @@ pub(crate) struct Turn {
     /// It is of a history that is read out.
     pub(super) replayed: bool,
     interrupted: bool,
+    /// How many responses it has that bear no id of their own.
+    n_responses: u64,
+}
+
+impl Turn {
+    /// Nobody asked for it, so that nobody is answered when it is over.
+    fn is_without_prompt(&self) -> bool {
+        self.request.is_none() && !self.replayed
+    }
 }
 
 impl Acp {
@@ -46,12 +56,17 @@ impl Session {
     pub(super) fn prompt(
         &mut self,
         emitter: &mut Emitter,
+        asks: &mut Asks,
         request: &str,
         params: &Value,
         only_client: bool,
     ) {
         self.settle(emitter, Next::Nothing);
         self.end_replayed(emitter);
+        // What the agent did of itself, behind a prompt's answer or before the first: it would stay in front for ever.
+        if self.turns.front().is_some_and(Turn::is_without_prompt) {
+            self.close_turn(emitter, Some(asks), "completed", Extra::default());
+        }
         self.skipping = false;
         self.loading = false;
         if only_client {
@@ -114,6 +129,15 @@ impl Session {
         if let Some(told) = told {
             self.write_user(emitter, told);
         }
+    }
+
+    /// The id of the next response that bears none of its own, in the turn that runs.
+    pub(super) fn next_response(&mut self) -> String {
+        let Some(turn) = self.turns.front_mut() else {
+            return String::new();
+        };
+        turn.n_responses += 1;
+        format!("{}.r{}", turn.id, turn.n_responses)
     }
 
     /// The answer to a prompt.
@@ -270,8 +294,10 @@ impl Session {
         };
         self.turns.pop_front();
         self.over.append(&mut self.messages);
-        self.parts.clear();
-        self.n_responses = 0;
+        // A turn that was overtaken goes on behind this one, and so do its responses.
+        if self.turns.is_empty() {
+            self.parts.clear();
+        }
         self.terminals.clear();
         emitter.add_as(&format!("{turn_id}:end"), &place, end);
     }

@@ -97,15 +97,15 @@ impl Acp {
             .and_then(|output| output.get("metadata"));
         // OpenCode's sub-agents are sessions.
         if let Some(child) = metadata.and_then(|metadata| text_of(metadata, "sessionId")) {
-            let prefix = self.session(native).prefix.clone();
-            self.link(child, &format!("{prefix}{id}"));
+            let call_id = self.session(native).call_id(id);
+            self.link(child, &call_id);
         }
         let (session, asks) = self.session_and_asks(native);
         // The answer stands before the result.
         if let Some(status @ ("completed" | "failed")) = str_of(update, "status")
             && session.calls.contains_key(id)
         {
-            let call_id = format!("{}{id}", session.prefix);
+            let call_id = session.call_id(id);
             asks.settle_call(emitter, &call_id, guess(update, status));
         }
         session.mention(emitter, update, how, parent);

@@ -14,6 +14,8 @@ use crate::words::one_line;
 /// A call without a result.
 #[derive(Debug)]
 pub(crate) struct Call {
+    /// The id its events bear.
+    id: String,
     pub(super) order: u64,
     pub(super) name: String,
     pub(super) input: String,
@@ -38,16 +40,18 @@ impl AgUi {
             let place = self.quiet_place(sub.as_deref());
             return emitter.raw(&place, super::FORMAT, "a call without an id", event);
         };
-        self.need_call(emitter, &id, event, sub);
+        self.need_call(emitter, &id, event, sub, true);
     }
 
-    /// The call `id`, begun where it is not known; `false` where it is over.
+    /// The call `id`, begun where it is not known; `false` where it is over. What begins a call, begins another of the
+    /// id of one that is over: some servers count their calls anew with each answer.
     fn need_call(
         &mut self,
         emitter: &mut Emitter,
         id: &str,
         event: &Value,
         sub: Option<String>,
+        begins: bool,
     ) -> bool {
         let name = field(event, "toolCallName", "tool_call_name");
         if let Some(call) = self.calls.get_mut(id) {
@@ -56,14 +60,21 @@ impl AgUi {
             }
             return true;
         }
-        if self.told.contains_key(&id_hash("call", id)) {
-            emitter.pass_over("a call that is over");
-            return false;
+        let hash = id_hash("call", id);
+        if self.told.contains_key(&hash) {
+            if !begins {
+                emitter.pass_over("a call that is over");
+                return false;
+            }
+            let uses = self.uses.entry(hash).or_insert(1);
+            *uses = uses.saturating_add(1);
         }
         let parent = field(event, "parentMessageId", "parent_message_id");
-        let place = self.call_response(emitter, parent, id, sub.clone());
+        let call_id = self.call_id(id);
+        let place = self.call_response(emitter, parent, &call_id, sub.clone());
         self.n_calls += 1;
         let call = Call {
+            id: call_id,
             order: self.n_calls,
             name: name.unwrap_or("").to_owned(),
             input: String::new(),
@@ -76,6 +87,14 @@ impl AgUi {
         true
     }
 
+    /// The id that the events of the call `native` bear.
+    pub(super) fn call_id(&self, native: &str) -> String {
+        match self.uses.get(&id_hash("call", native)) {
+            Some(uses) => format!("{native}~{uses}"),
+            None => native.to_owned(),
+        }
+    }
+
     pub(super) fn call_args(&mut self, emitter: &mut Emitter, event: &Value, sub: Option<String>) {
         let id = match field(event, "toolCallId", "tool_call_id") {
             Some(id) => id.to_owned(),
@@ -84,7 +103,7 @@ impl AgUi {
                 return emitter.raw(&place, super::FORMAT, "a call without an id", event);
             }
         };
-        if self.need_call(emitter, &id, event, sub) {
+        if self.need_call(emitter, &id, event, sub, false) {
             self.write_input(emitter, &id, str_of(event, "delta").unwrap_or(""));
         }
     }
@@ -100,13 +119,17 @@ impl AgUi {
             return emitter.pass_over("arguments of a call that is made");
         }
         let chunk = ToolInputChunk {
-            tool_call_id: id.to_owned(),
+            tool_call_id: call.id.clone(),
             tool_name: call.name.clone(),
             chunk: piece.to_owned(),
             offset: Some(call.n_chars),
             ..ToolInputChunk::default()
         };
-        emitter.add_as(&format!("{id}:input{}", call.n_chars), &call.place, chunk);
+        emitter.add_as(
+            &format!("{}:input{}", call.id, call.n_chars),
+            &call.place,
+            chunk,
+        );
         call.input.push_str(piece);
         call.n_chars += u64::try_from(piece.chars().count()).unwrap_or(0);
     }
@@ -129,7 +152,9 @@ impl AgUi {
                 return emitter.raw(&place, super::FORMAT, "a call without an id", event);
             }
         };
-        if self.need_call(emitter, &id, event, sub) {
+        // The first chunk of a call names the tool.
+        let begins = field(event, "toolCallName", "tool_call_name").is_some();
+        if self.need_call(emitter, &id, event, sub, begins) {
             self.write_input(emitter, &id, str_of(event, "delta").unwrap_or(""));
             self.chunked = Some(Chunked::Call(id));
         }
@@ -150,14 +175,14 @@ impl AgUi {
             Err(_) => Value::String(input),
         };
         let payload = ToolCall {
-            tool_call_id: id.to_owned(),
+            tool_call_id: call.id.clone(),
             tool_name: call.name.clone(),
             title: tool::title(&call.name, &args),
             kind: Some(tool::kind(&call.name).to_owned()),
             args: Json::from(&args),
             extra: Extra::default(),
         };
-        emitter.add_as(&format!("{id}:call"), &call.place, payload);
+        emitter.add_as(&format!("{}:call", call.id), &call.place, payload);
     }
 
     pub(super) fn call_result(
@@ -170,7 +195,7 @@ impl AgUi {
             let place = self.quiet_place(sub.as_deref());
             return emitter.raw(&place, super::FORMAT, "a result without a call", event);
         };
-        if !self.need_call(emitter, &id, event, sub) {
+        if !self.need_call(emitter, &id, event, sub, false) {
             return;
         }
         self.write_result(emitter, &id, event);
@@ -194,7 +219,7 @@ impl AgUi {
         }
         let error = text_of(held, "error").map(|error| tool::error(None, error));
         let payload = ToolResult {
-            tool_call_id: id.to_owned(),
+            tool_call_id: call.id.clone(),
             result: Json::string(&text),
             summary: text
                 .lines()
@@ -205,7 +230,7 @@ impl AgUi {
             extra,
             ..ToolResult::default()
         };
-        emitter.add_as(&format!("{id}:result"), &call.place, payload);
+        emitter.add_as(&format!("{}:result", call.id), &call.place, payload);
     }
 
     /// Ends calls without a result, but for those of which `keep` is true.
@@ -226,8 +251,8 @@ impl AgUi {
             self.announce(emitter, &id);
             if let Some(call) = self.calls.remove(&id) {
                 self.told.insert(id_hash("call", &id), 0);
-                let result = tool::unanswered(&id, interrupted);
-                emitter.add_as(&format!("{id}:result"), &call.place, result);
+                let result = tool::unanswered(&call.id, interrupted);
+                emitter.add_as(&format!("{}:result", call.id), &call.place, result);
             }
         }
     }
@@ -250,7 +275,8 @@ impl AgUi {
             let name = text_of(event, "name").unwrap_or("subagent");
             started.insert("toolCallName".to_owned(), name.into());
             let started = Value::Object(started);
-            if !self.need_call(emitter, &call_id, &started, parent.map(str::to_owned)) {
+            let parent = parent.map(str::to_owned);
+            if !self.need_call(emitter, &call_id, &started, parent, true) {
                 return;
             }
             if let Some(call) = self.calls.get_mut(&call_id)
@@ -263,14 +289,14 @@ impl AgUi {
                     }
                 }
                 let payload = ToolCall {
-                    tool_call_id: call_id.clone(),
+                    tool_call_id: call.id.clone(),
                     tool_name: name.to_owned(),
                     args: Json::from(Value::Object(args)),
                     title: text_of(event, "description").map(one_line),
                     kind: Some("agent".to_owned()),
                     extra: Extra::default(),
                 };
-                emitter.add_as(&format!("{call_id}:call"), &call.place, payload);
+                emitter.add_as(&format!("{}:call", call.id), &call.place, payload);
             }
         }
         self.subs.insert(run, Sub { call_id, own });
@@ -300,7 +326,7 @@ impl AgUi {
             self.write_result(emitter, &sub.call_id, &Value::Object(held));
         } else if failed {
             let place = Place {
-                parent_tool_call_id: Some(sub.call_id),
+                parent_tool_call_id: Some(self.call_id(&sub.call_id)),
                 ..self.quiet_place(None)
             };
             emitter.notice("warning", &place, "agent", message);

@@ -13,7 +13,8 @@ use super::texts::{Lane, Open};
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place, hash};
 use crate::facts::Facts;
-use crate::value::{list_of, str_of, text_of};
+use crate::recent::Recent;
+use crate::value::{list_of, millis, str_of, text_of};
 use crate::words::one_line;
 
 /// Reads the events.
@@ -38,6 +39,10 @@ pub(crate) struct AgUi {
     pub(super) calls: BTreeMap<String, Call>,
     pub(super) n_calls: u64,
     pub(super) subs: BTreeMap<String, Sub>,
+    /// How many texts and thoughts a response has.
+    pub(super) parts: Recent<[u32; 2]>,
+    /// How often a call's id was used that was used more than once, by its hash.
+    pub(super) uses: BTreeMap<u64, u32>,
     /// What was told, by the hash of a message's or a call's id: the hash of the text.
     pub(super) told: BTreeMap<u64, u64>,
     pub(super) asks: BTreeMap<String, Ask>,
@@ -188,7 +193,7 @@ impl AgUi {
             turn_id: self.turn.clone(),
             parent_tool_call_id: sub
                 .and_then(|sub| self.subs.get(sub))
-                .map(|sub| sub.call_id.clone()),
+                .map(|sub| self.call_id(&sub.call_id)),
             ..Place::default()
         }
     }
@@ -209,7 +214,7 @@ impl AgUi {
 
 impl Normalizer for AgUi {
     fn line(&mut self, emitter: &mut Emitter, event: &Value) {
-        if let Some(time_ms) = event.get("timestamp").and_then(Value::as_i64) {
+        if let Some(time_ms) = event.get("timestamp").and_then(millis) {
             emitter.time_ms = time_ms;
         }
         let kind = canonical(str_of(event, "type").unwrap_or(""));

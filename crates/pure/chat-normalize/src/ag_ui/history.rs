@@ -206,6 +206,9 @@ impl AgUi {
             id
         };
         let place = self.response(emitter, &id, kind, None);
+        let number =
+            &mut self.parts.entry(place.response_id.as_deref().unwrap_or(""))[kind as usize];
+        *number = (*number).max(1);
         let part = Some(0);
         if thinking {
             let done = ThinkingDone {

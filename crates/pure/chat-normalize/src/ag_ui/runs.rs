@@ -202,7 +202,7 @@ impl AgUi {
             let option = PermissionOption::new;
             let payload = PermissionRequest {
                 request_id: id.clone(),
-                tool_call_id: call.map(str::to_owned),
+                tool_call_id: call.map(|call| self.call_id(call)),
                 tool_name: known.map(|call| call.name.clone()).unwrap_or_default(),
                 title: message.map(str::to_owned),
                 options: vec![
@@ -222,7 +222,7 @@ impl AgUi {
             let payload = QuestionRequest {
                 answerable: None,
                 request_id: id.clone(),
-                tool_call_id: call.map(str::to_owned),
+                tool_call_id: call.map(|call| self.call_id(call)),
                 questions: vec![Question {
                     header: Some(reason.to_owned()).filter(|_| message.is_some()),
                     text: message.unwrap_or(reason).to_owned(),

@@ -165,17 +165,23 @@ impl AgUi {
         } else {
             self.place(emitter, sub.as_deref())
         };
-        let told = self.told.get(&id_hash("message", id));
-        // Where a message goes on that had ended, that is another part of it.
-        let number = u32::from(told.is_some() && place.response_id.is_some());
+        let told = self.told.get(&id_hash("message", id)).copied();
         self.n_calls += 1;
-        let part = (role == "assistant").then(|| Part::new(place.clone(), kind, number));
+        // Where a message goes on that had ended, that is another part of it.
+        let part = (role == "assistant").then(|| {
+            let response = place.response_id.as_deref().unwrap_or("");
+            let number = &mut self.parts.entry(response)[kind as usize];
+            let part = Part::new(place.clone(), kind, *number);
+            *number = number.saturating_add(1);
+            part
+        });
         let open = Open {
             order: self.n_calls,
             role: role.to_owned(),
             part,
             text: String::new(),
-            said: hash(b""),
+            // A snapshot has all of it as one text.
+            said: told.filter(|_| role == "assistant").unwrap_or(hash(b"")),
             place,
         };
         self.texts.insert(id.to_owned(), open);

@@ -1,7 +1,7 @@
 //! Messages: put together by id in the order of their chunks' numbers, in whichever order they come.
 //!
 //! The last chunk closes a message at once. Where a number before it did not come yet, the message is kept: a late chunk
-//! finds its place, and the whole is written again.
+//! finds its place by its number, and the whole is written once more when none is missing, or no more are waited for.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -38,6 +38,8 @@ struct Message {
     /// What was written as the whole of its thinking.
     thought: String,
     ended: bool,
+    /// A chunk came since it was written as a whole.
+    stale: bool,
 }
 
 impl Messages {
@@ -107,11 +109,18 @@ impl Messages {
                 &mut message.text
             };
             chunks.insert(index, text.to_owned());
+            message.stale = true;
             write_chunk(emitter, &id, index, text, thinking);
         }
-        let late = message.ended;
-        if is_true(data, "is_final") || late {
+        // Written again with each late chunk, a message of many would be written as often as it has chunks.
+        let closes = match message.ended {
+            true => message.is_whole(),
+            false => is_true(data, "is_final"),
+        };
+        if closes {
             self.close(emitter, &id, None);
+        } else if message.ended {
+            self.current = None;
         }
     }
 
@@ -159,10 +168,9 @@ impl Messages {
             };
             emitter.add_as(&format!("{id}:done"), &place().in_response(id), done);
         }
+        message.stale = false;
         let again = std::mem::replace(&mut message.ended, true);
-        let n_seen = u64::try_from(message.seen.len()).unwrap_or(u64::MAX);
-        let last = message.seen.last().copied().unwrap_or(0);
-        if whole.is_some() || n_seen > last || message.seen.is_empty() {
+        if whole.is_some() || message.is_whole() {
             self.open.remove(id);
             self.over.insert(hash(id.as_bytes()));
         } else if !again {
@@ -170,6 +178,9 @@ impl Messages {
             if self.kept.len() > MAX_KEPT
                 && let Some(oldest) = self.kept.pop_front()
             {
+                if self.open.get(&oldest).is_some_and(|message| message.stale) {
+                    self.close(emitter, &oldest, None);
+                }
                 self.open.remove(&oldest);
                 self.over.insert(hash(oldest.as_bytes()));
             }
@@ -181,12 +192,20 @@ impl Messages {
         let open: Vec<String> = self
             .open
             .iter()
-            .filter(|(_, message)| !message.ended)
+            .filter(|(_, message)| !message.ended || message.stale)
             .map(|(id, _)| id.clone())
             .collect();
         for id in open {
             self.close(emitter, &id, None);
         }
+    }
+}
+
+impl Message {
+    /// No number before its last one is missing.
+    fn is_whole(&self) -> bool {
+        let n_seen = u64::try_from(self.seen.len()).unwrap_or(u64::MAX);
+        self.seen.last().is_none_or(|last| n_seen > *last)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::value::{millis_of_rfc3339, str_of, text_of};
+use crate::value::{is_time, millis_of_rfc3339, str_of, text_of};
 
 /// Whether a value is one of these events.
 pub(crate) fn is_agent_event(value: &Value) -> bool {
@@ -74,7 +74,7 @@ pub(super) fn time_of(event: &Value) -> Option<i64> {
             };
             #[allow(clippy::cast_possible_truncation)]
             let millis = millis as i64;
-            Some(millis)
+            is_time(millis).then_some(millis)
         }
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }

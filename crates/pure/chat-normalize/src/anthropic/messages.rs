@@ -7,9 +7,10 @@
 //! | turn open | an answer ends with `tool_use` or `pause_turn` | turn open: results and the next answer belong to it |
 //! | turn open | an answer ends otherwise | the turn ends |
 //! | any | an error | the turn ends as failed |
+//! | turn open, a call runs | a request of another conversation | what is said in that stands in the turn and ends nothing |
 //! | any | the source ended | an open turn ends as interrupted |
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 use chat_event::payload::{ErrorEvent, SessionStart, TurnEnd, UserMessage};
 use chat_event::{Extra, Json};
@@ -31,11 +32,15 @@ pub(crate) struct AnthropicMessages {
     /// The answer that is being written.
     pub(super) writing: Option<Writing>,
     history: History,
+    /// What tells the conversation that the turn is of from others.
+    main: u64,
+    /// What is said now is of another conversation, while a call of the main one runs.
+    aside: bool,
     prompt: Option<String>,
     /// An answer ended its turn, which ends with what comes next.
     over: bool,
     /// Calls for the client that the newest answer made.
-    asked: Vec<String>,
+    asked: VecDeque<String>,
     /// The ids of answers, hashed.
     known: HashSet<u64>,
     turn_ids: HashSet<u64>,
@@ -50,9 +55,11 @@ impl AnthropicMessages {
             session: Session::new(FORMAT, false),
             writing: None,
             history: History::default(),
+            main: 0,
+            aside: false,
             prompt,
             over: false,
-            asked: Vec::new(),
+            asked: VecDeque::new(),
             known: HashSet::new(),
             turn_ids: HashSet::new(),
             called: HashSet::new(),
@@ -120,8 +127,10 @@ impl AnthropicMessages {
     pub(super) fn begin(&mut self, emitter: &mut Emitter, id: &str, message: &Value) {
         self.leave(emitter);
         self.about(emitter, text_of(message, "model"), Map::new());
-        for call in std::mem::take(&mut self.asked) {
-            self.session.close_call(emitter, &call);
+        if !self.aside {
+            for call in std::mem::take(&mut self.asked) {
+                self.session.close_call(emitter, &call);
+            }
         }
         self.need_turn(emitter, id);
         self.known.insert(hash(id.as_bytes()));
@@ -155,9 +164,9 @@ impl AnthropicMessages {
             emitter.add("usage", &place, usage);
         }
         self.history
-            .say(fingerprint_of("assistant", &writing.text, &writing.calls));
+            .answer(fingerprint_of("assistant", &writing.text, &writing.calls));
         let asks = !writing.asked.is_empty();
-        self.asked = writing.asked;
+        self.note_asked(writing.asked);
         let why = stop_reason
             .or(writing.stop_reason.as_deref())
             .map(str::to_owned);
@@ -166,10 +175,12 @@ impl AnthropicMessages {
             Some(why @ ("max_tokens" | "model_context_window_exceeded" | "refusal")) => {
                 let text = format!("the answer was cut short: {why}");
                 emitter.notice("warning", &place, FORMAT, text);
-                self.end_turn(emitter, "completed");
+                if !self.aside {
+                    self.end_turn(emitter, "completed");
+                }
             }
             // Forced to call a tool, it says that it ended its turn.
-            Some(_) if asks => {}
+            Some(_) if asks || self.aside => {}
             Some(_) => self.end_turn(emitter, "completed"),
             None => {}
         }
@@ -232,9 +243,12 @@ impl AnthropicMessages {
             };
             self.session.facts.say(emitter, facts, Map::new());
         }
-        self.history.request(false);
-        for (at, message) in list_of(request, "messages").iter().enumerate() {
-            if self.history.was_said(fingerprint(message)) {
+        let messages = list_of(request, "messages");
+        let prints: Vec<u64> = messages.iter().map(fingerprint).collect();
+        let n_said = self.history.request(&prints, 0);
+        self.is_asked(n_said, messages.get(n_said..).unwrap_or_default());
+        for (at, (message, print)) in messages.iter().zip(prints).enumerate() {
+            if self.history.was_said(print) {
                 emitter.pass_over("a message that was said before");
             } else {
                 self.said(emitter, message, &format!("m{at}"));
@@ -242,8 +256,41 @@ impl AnthropicMessages {
         }
     }
 
+    /// Whether a request that says `news` behind what was said is an aside: while a call runs a program may ask for a
+    /// title, or let a sub-agent work. Who is asked something a second time there is none, and the call will get no result.
+    fn is_asked(&mut self, n_said: usize, news: &[Value]) {
+        let root = self.history.root();
+        let is_prompt = |message: &Value| {
+            let mut blocks = list_of(message, "content").iter();
+            let answers = blocks.any(|block| text_of(block, "tool_use_id").is_some());
+            str_of(message, "role") == Some("user") && !answers
+        };
+        let goes_on = n_said > 0 && news.iter().any(is_prompt);
+        let calls = &self.session.calls;
+        while self
+            .asked
+            .pop_front_if(|call| !calls.contains_key(call.as_str()))
+            .is_some()
+        {}
+        let waits = !self.asked.is_empty() && self.session.in_turn();
+        self.aside = root != self.main && !goes_on && waits;
+        if !self.aside {
+            self.main = root;
+        }
+    }
+
+    /// Calls for the client that were made last.
+    fn note_asked(&mut self, asked: Vec<String>) {
+        if self.aside {
+            self.asked.extend(asked);
+        } else {
+            self.asked = asked.into();
+        }
+    }
+
     /// A message that stands by itself.
     fn message(&mut self, emitter: &mut Emitter, message: &Value) {
+        self.aside = false;
         let stem = format!("m{}", self.history.len());
         self.history.say(fingerprint(message));
         self.said(emitter, message, &stem);
@@ -264,11 +311,12 @@ impl AnthropicMessages {
                     .assistant_blocks(emitter, &place, &put_together(message));
                 let calls = list_of(message, "content").iter();
                 let calls = calls.filter(|block| str_of(block, "type") == Some("tool_use"));
-                self.asked = calls
+                let asked: Vec<String> = calls
                     .filter_map(|call| text_of(call, "id").map(str::to_owned))
                     .collect();
                 // The next message may belong to the same turn.
-                self.over = self.asked.is_empty();
+                self.over = asked.is_empty() && !self.aside;
+                self.note_asked(asked);
             }
             "user" => self.user(emitter, content, stem),
             "system" => {
@@ -306,7 +354,7 @@ impl AnthropicMessages {
         if answers && text.is_empty() && attached.is_none() {
             return;
         }
-        if !answers || !self.session.in_turn() {
+        if (!answers && !self.aside) || !self.session.in_turn() {
             let outcome = if self.over {
                 "completed"
             } else {
@@ -325,16 +373,19 @@ impl AnthropicMessages {
         self.leave(emitter);
         self.need_turn(emitter, &line_id);
         emitter.begin_line(Some(&line_id));
+        let code = str_of(error, "type").unwrap_or("error");
+        let message = error.as_str().or_else(|| str_of(error, "message"));
+        let message = message.unwrap_or("");
+        let place = self.session.place(None, None);
+        if self.aside {
+            emitter.notice("warning", &place, FORMAT, format!("{code}: {message}"));
+            return;
+        }
         let payload = ErrorEvent {
-            code: str_of(error, "type").unwrap_or("error").to_owned(),
-            message: error
-                .as_str()
-                .or_else(|| str_of(error, "message"))
-                .unwrap_or("")
-                .to_owned(),
+            code: code.to_owned(),
+            message: message.to_owned(),
             extra: Extra::default(),
         };
-        let place = self.session.place(None, None);
         emitter.add("error", &place, payload);
         self.end_turn(emitter, "failed");
     }

@@ -17,9 +17,9 @@
 mod answers;
 mod set_backs;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
-use chat_event::payload::{ErrorEvent, Interrupt, SessionStart, ToolResult};
+use chat_event::payload::{ErrorEvent, Interrupt, SessionStart};
 use chat_event::{Extra, Json, Payload};
 use serde_json::{Map, Value};
 
@@ -68,6 +68,10 @@ pub(crate) struct GeminiChat {
     is_headed: bool,
     /// What the first `$set` behind a header left: it may be brought back.
     unsettled: Option<Unsettled>,
+    /// Which message made a call of the turn, by the hashes of their ids.
+    asked: HashMap<u64, u64>,
+    /// The calls among parts that bear no id, by the tool, as they came.
+    nameless: HashMap<String, VecDeque<String>>,
     /// How the turn would end now.
     outcome: &'static str,
     last_ms: Option<i64>,
@@ -97,6 +101,8 @@ impl GeminiChat {
             order: Vec::new(),
             is_headed: false,
             unsettled: None,
+            asked: HashMap::new(),
+            nameless: HashMap::new(),
             outcome: "interrupted",
             last_ms: None,
         }
@@ -180,7 +186,11 @@ impl GeminiChat {
             "user" if is_new => self.prompt(emitter, key, id, message),
             "gemini" | "model" => self.answer(emitter, key, id, message),
             "info" | "warning" | "error" if is_new => self.word(emitter, kind, message),
-            "user" | "info" | "warning" | "error" => emitter.report.repeated += 1,
+            "user" | "info" | "warning" | "error" => {
+                emitter.report.repeated += 1;
+                // What a call gave may stand under the id of the message that made it.
+                self.echoes(emitter, message);
+            }
             _ => emitter.raw(&self.track.place(), FORMAT, kind, message),
         }
         let known = self.known.entry(key).or_default();
@@ -192,19 +202,7 @@ impl GeminiChat {
 
     fn prompt(&mut self, emitter: &mut Emitter, key: u64, id: &str, message: &Value) {
         let mut said = messages::said(message);
-        let mut is_echo = false;
-        for answer in messages::echoes(message) {
-            is_echo = true;
-            let call_id = text_of(answer, "id").unwrap_or("");
-            // The message with the call was not written again with what it gave.
-            if self.track.waiting(call_id).is_some() {
-                let result = ToolResult {
-                    result: Json::string(&messages::answer_text(answer)),
-                    ..ToolResult::default()
-                };
-                self.track.result(emitter, call_id, result);
-            }
-        }
+        let is_echo = self.echoes(emitter, message);
         if said.text.is_empty() && said.attachments.is_empty() && is_echo {
             return emitter.pass_over("answers to calls");
         }
@@ -236,6 +234,31 @@ impl GeminiChat {
         known.opens_turn = true;
     }
 
+    /// What calls gave that wait; whether the message has such answers.
+    fn echoes(&mut self, emitter: &mut Emitter, message: &Value) -> bool {
+        let mut is_echo = false;
+        for answer in messages::echoes(message) {
+            is_echo = true;
+            let nameless = || {
+                let name = text_of(answer, "name")?;
+                self.nameless.get_mut(name)?.pop_front()
+            };
+            let call_id = text_of(answer, "id").map(str::to_owned).or_else(nameless);
+            let call_id = call_id.unwrap_or_default();
+            // The message with the call was not written again with what it gave.
+            if self.track.waiting(&call_id).is_some() {
+                self.track
+                    .result(emitter, &call_id, messages::echoed(answer));
+                let key = hash(call_id.as_bytes());
+                let made_by = self.asked.get(&key);
+                if let Some(known) = made_by.and_then(|made_by| self.known.get_mut(made_by)) {
+                    known.over.insert(key);
+                }
+            }
+        }
+        is_echo
+    }
+
     /// What the program itself says.
     fn word(&mut self, emitter: &mut Emitter, kind: &str, message: &Value) {
         let text = messages::said(message).text;
@@ -262,6 +285,8 @@ impl GeminiChat {
 
     fn close(&mut self, emitter: &mut Emitter) {
         self.track.close_turn(emitter, ended(self.outcome));
+        self.asked.clear();
+        self.nameless.clear();
         self.outcome = "interrupted";
     }
 }

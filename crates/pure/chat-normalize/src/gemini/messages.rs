@@ -13,14 +13,45 @@ use crate::value::{count_of, is_true, list_of, str_of, text_of};
 /// The text and the attachments of a content: a string, a part or a list of parts.
 pub(crate) fn said(message: &Value) -> Said {
     let mut said = Said::default();
-    // Some writers call it `parts`, as the model's API does.
-    let content = message.get("content").or_else(|| message.get("parts"));
-    match content {
+    match content(message) {
         Some(Value::Array(parts)) => parts.iter().for_each(|part| add_part(&mut said, part)),
         Some(part) => add_part(&mut said, part),
         None => {}
     }
     said
+}
+
+/// As [`said`], of an answer: without the thoughts among its parts.
+pub(crate) fn answered(message: &Value) -> Said {
+    let mut said = Said::default();
+    match content(message) {
+        Some(Value::Array(parts)) => {
+            let parts = parts.iter().filter(|part| !is_true(part, "thought"));
+            parts.for_each(|part| add_part(&mut said, part));
+        }
+        Some(part) => add_part(&mut said, part),
+        None => {}
+    }
+    said
+}
+
+/// The thoughts among the parts of an answer.
+pub(crate) fn thought_parts(message: &Value) -> Vec<String> {
+    let thoughts = parts(message)
+        .iter()
+        .filter(|part| is_true(part, "thought"));
+    let texts = thoughts.filter_map(|part| text_of(part, "text"));
+    texts.map(str::to_owned).collect()
+}
+
+/// Some writers call it `parts`, as the model's API does.
+fn content(message: &Value) -> Option<&Value> {
+    message.get("content").or_else(|| message.get("parts"))
+}
+
+fn parts(message: &Value) -> &[Value] {
+    let parts = content(message).and_then(Value::as_array);
+    parts.map(Vec::as_slice).unwrap_or_default()
 }
 
 fn add_part(said: &mut Said, part: &Value) {
@@ -41,15 +72,16 @@ fn add_part(said: &mut Said, part: &Value) {
 
 /// The answers to calls among the parts of a user's message.
 pub(crate) fn echoes(message: &Value) -> impl Iterator<Item = &Value> {
-    list_of(message, "content")
+    parts(message)
         .iter()
         .filter_map(|part| part.get("functionResponse"))
 }
 
-/// Whether there are calls among the parts of an answer.
-pub(crate) fn asks(message: &Value) -> bool {
-    let mut parts = list_of(message, "content").iter();
-    parts.any(|part| part.get("functionCall").is_some())
+/// The calls among the parts of an answer.
+pub(crate) fn asked(message: &Value) -> impl Iterator<Item = &Value> {
+    parts(message)
+        .iter()
+        .filter_map(|part| part.get("functionCall"))
 }
 
 /// The working directory that the first message names, which the program writes itself.
@@ -159,6 +191,18 @@ pub(crate) fn result(call: &Value) -> ToolResult {
             .then(|| exit_code(&output))
             .flatten(),
         error,
+        ..ToolResult::default()
+    }
+}
+
+/// What a call gave, as the answer to it says that stands in the user's name.
+pub(crate) fn echoed(answer: &Value) -> ToolResult {
+    let text = answer_text(answer);
+    let response = answer.get("response").unwrap_or(&Value::Null);
+    let failed = str_of(response, "output").is_none() && text_of(response, "error").is_some();
+    ToolResult {
+        result: Json::string(&text),
+        error: failed.then(|| tool_error("error", &text)),
         ..ToolResult::default()
     }
 }

@@ -143,12 +143,21 @@ impl Merge {
         };
         let before = self.once.get(&part).copied();
         if before.is_some_and(|before| before >= strength) {
-            self.dropped += 1;
+            // Who told it corrects it; what another one says of it is another wording.
+            let told = self.wholes.get_mut(&part).filter(|_| !guess);
+            match told.filter(|(by, now)| *by == source && *now != words) {
+                Some((_, now)) => {
+                    *now = words;
+                    self.write(source, event, out);
+                }
+                None => self.dropped += 1,
+            }
             return;
         }
         self.once.insert(part, strength);
         let chunks = self.chunks.remove(&part);
         if fresh || before.is_some() {
+            self.wholes.insert(part, (source, words));
             self.write(source, event, out);
             return;
         }

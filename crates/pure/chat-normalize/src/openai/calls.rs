@@ -93,6 +93,11 @@ impl Calls {
         self.open.get(native_id)
     }
 
+    /// Whether no call waits for its result.
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
     /// The newest open call, by the source's id.
     pub(super) fn newest(&self) -> Option<String> {
         self.by_order.values().next_back().cloned()

@@ -123,7 +123,7 @@ impl OpenAiChat {
             self.streams.clear();
         }
         if self.streams.is_empty() {
-            self.session.calls.close(emitter);
+            self.session.close_calls(emitter);
         }
         self.session
             .about(emitter, text_of(chunk, "model"), Map::new());
@@ -155,7 +155,7 @@ impl OpenAiChat {
         };
         if index == 0 {
             let fingerprint = self.fingerprint(&native_id);
-            self.session.history.say(fingerprint);
+            self.session.history.answer(fingerprint);
         }
         if matches!(reason, "length" | "content_filter") {
             self.session.cut_short(emitter, &native_id, reason);
@@ -225,12 +225,14 @@ impl OpenAiChat {
         let session = &mut self.session;
         let thought = chat_messages::reasoning_of(delta);
         if !thought.is_empty() {
-            session.chunk(emitter, native_id, Key::thinking("reasoning"), &thought);
+            let key = session.thought_key(native_id, "reasoning");
+            session.chunk(emitter, native_id, key, &thought);
         }
         let text = match delta.get("content") {
             Some(Value::Array(parts)) => {
                 let thought: String = parts.iter().map(chat_messages::thinking_of_part).collect();
-                session.chunk(emitter, native_id, Key::thinking("reasoning"), &thought);
+                let key = session.thought_key(native_id, "reasoning");
+                session.chunk(emitter, native_id, key, &thought);
                 super::content::texts_of(&Value::Array(parts.clone())).concat()
             }
             Some(Value::String(text)) => text.clone(),
@@ -345,7 +347,7 @@ impl OpenAiChat {
             self.session.answer(emitter, &native_id);
             if index == 0 {
                 let fingerprint = chat_messages::fingerprint(message);
-                self.session.history.say(fingerprint);
+                self.session.history.answer(fingerprint);
             }
             chat_messages::answer(&mut self.session, emitter, &native_id, message);
             if let Some(reason @ ("length" | "content_filter")) = text_of(choice, "finish_reason") {

@@ -28,9 +28,17 @@ impl OpenAiChat {
             text_of(function.unwrap_or(tool), "name").map(str::to_owned)
         });
         session.tools(emitter, names.collect());
-        session.history.request(false);
-        for (at, message) in list_of(request, "messages").iter().enumerate() {
-            if self.session.history.was_said(fingerprint(message)) {
+        let messages = list_of(request, "messages");
+        let prints: Vec<u64> = messages.iter().map(fingerprint).collect();
+        let role = |message: &Value| str_of(message, "role").unwrap_or("").to_owned();
+        let leads = |message: &&Value| matches!(role(message).as_str(), "system" | "developer");
+        let n_leading = messages.iter().take_while(leads).count();
+        let n_said = session.history.request(&prints, n_leading);
+        let mut news = messages.iter().skip(n_said);
+        let prompts = news.any(|message| role(message) == "user");
+        session.request(n_said.saturating_sub(n_leading), prompts);
+        for (at, (message, print)) in messages.iter().zip(prints).enumerate() {
+            if self.session.history.was_said(print) {
                 emitter.pass_over("a message that was said before");
                 continue;
             }
@@ -40,6 +48,7 @@ impl OpenAiChat {
 
     /// A message that stands by itself.
     pub(super) fn message(&mut self, emitter: &mut Emitter, message: &Value) {
+        self.session.no_aside();
         let at = self.session.history.len();
         self.session.history.say(fingerprint(message));
         self.write(emitter, message, &format!("m{at}"));

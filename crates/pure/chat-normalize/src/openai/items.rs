@@ -43,7 +43,6 @@ impl OpenAiResponses {
         let goes_on = ["previous_response_id", "conversation"]
             .iter()
             .any(|key| request.get(*key).is_some_and(|value| !value.is_null()));
-        self.session.history.request(goes_on);
         let one;
         let items = match request.get("input") {
             Some(Value::String(text)) => {
@@ -53,6 +52,27 @@ impl OpenAiResponses {
             Some(Value::Array(items)) => items,
             Some(_) | None => &[],
         };
+        if goes_on {
+            self.session.history.goes_on();
+            self.session.no_aside();
+        } else {
+            let is_of = |item: &Value, roles: &[&str]| {
+                kind_of(item) == "message"
+                    && str_of(item, "role").is_some_and(|role| roles.contains(&role))
+            };
+            let known: Vec<(&Value, u64)> = items
+                .iter()
+                .filter_map(|item| Some((item, fingerprint(item)?)))
+                .collect();
+            let prints: Vec<u64> = known.iter().map(|(_, print)| *print).collect();
+            let leads = |(item, _): &&(&Value, u64)| is_of(item, &["system", "developer"]);
+            let n_leading = known.iter().take_while(leads).count();
+            let n_said = self.session.history.request(&prints, n_leading);
+            let mut news = known.iter().skip(n_said);
+            let prompts = news.any(|(item, _)| is_of(item, &["user"]));
+            self.session
+                .request(n_said.saturating_sub(n_leading), prompts);
+        }
         for item in items {
             if self.is_news(item) {
                 self.said_item(emitter, item);
@@ -69,14 +89,18 @@ impl OpenAiResponses {
             let kind = text_of(item, "object").unwrap_or("value");
             return emitter.raw(&self.session.place(), FORMAT, kind, item);
         }
-        self.remember(item);
+        self.session.no_aside();
+        match fingerprint(item) {
+            Some(fingerprint) => self.session.history.say(fingerprint),
+            None => self.thoughts.extend(thoughts(item)),
+        }
         self.said_item(emitter, item);
     }
 
     /// Notes an item that an answer said.
     pub(super) fn remember(&mut self, item: &Value) {
         match fingerprint(item) {
-            Some(fingerprint) => self.session.history.say(fingerprint),
+            Some(fingerprint) => self.session.history.answer(fingerprint),
             None => self.thoughts.extend(thoughts(item)),
         }
     }
@@ -106,7 +130,9 @@ impl OpenAiResponses {
         match (kind, role) {
             ("message", "user") => {
                 self.end_said(emitter);
-                self.cancel_asked(emitter);
+                if !self.session.is_aside() {
+                    self.cancel_asked(emitter);
+                }
                 let content = item.get("content").unwrap_or(&Value::Null);
                 let (text, attached) = said_of(content);
                 self.session.user_said(emitter, &stem, &text, attached);

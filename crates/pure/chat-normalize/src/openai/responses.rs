@@ -24,7 +24,8 @@ use super::session::Session;
 use super::tokens::usage_of;
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place};
-use crate::value::{count_of, list_of, str_of, text_of};
+use crate::recent::Recent;
+use crate::value::{count_of, is_time, list_of, str_of, text_of};
 
 pub(super) const FORMAT: &str = "openai-responses";
 
@@ -38,6 +39,8 @@ pub(crate) struct OpenAiResponses {
     pub(super) items: BTreeMap<String, Open>,
     /// Items of the answer that are whole.
     whole: BTreeSet<String>,
+    /// Answers that were said to be over.
+    over: Recent<()>,
     /// Reasoning that was said: clients send it again, or leave it out.
     pub(super) thoughts: HashSet<u64>,
     /// Approvals that were asked for, and where.
@@ -66,6 +69,7 @@ impl OpenAiResponses {
             current: None,
             items: BTreeMap::new(),
             whole: BTreeSet::new(),
+            over: Recent::default(),
             thoughts: HashSet::new(),
             asked: BTreeMap::new(),
             searches: Vec::new(),
@@ -102,7 +106,7 @@ impl OpenAiResponses {
             return emitter.pass_over("an answer that began before");
         }
         self.leave(emitter);
-        self.session.calls.close(emitter);
+        self.session.close_calls(emitter);
         self.session.answer(emitter, &id);
         self.current = Some(id);
     }
@@ -145,6 +149,12 @@ impl OpenAiResponses {
         asks
     }
 
+    /// Whether this response was said to be over, and did not begin anew: a client may log the last word twice.
+    fn is_over(&self, response: &Value) -> bool {
+        let id = text_of(response, "id");
+        id.is_some_and(|id| self.over.contains(id)) && self.current.as_deref() != id
+    }
+
     /// The answer is whole, or failed.
     fn end(&mut self, emitter: &mut Emitter, response: &Value, status: &str) {
         let id = self.answer_id();
@@ -152,10 +162,11 @@ impl OpenAiResponses {
             self.item_whole(emitter, item, Some(at as u64));
         }
         if let Some(completed_at) = count_of(response, "completed_at") {
-            let ms = i64::try_from(completed_at)
-                .unwrap_or(0)
-                .saturating_mul(1000);
-            emitter.time_ms = emitter.time_ms.max(ms);
+            let ms = i64::try_from(completed_at).ok();
+            let ms = ms.map(|seconds| seconds.saturating_mul(1000));
+            if let Some(ms) = ms.filter(|ms| is_time(*ms)) {
+                emitter.time_ms = emitter.time_ms.max(ms);
+            }
         }
         if let Some(usage) = usage_of(response) {
             self.session.usage(emitter, &id, usage);
@@ -168,6 +179,7 @@ impl OpenAiResponses {
             self.session.cut_short(emitter, &id, &why);
         }
         let asks = self.end_answer(emitter, &id);
+        self.over.insert(&id, ());
         self.current = None;
         self.items.clear();
         self.whole.clear();
@@ -191,12 +203,16 @@ impl OpenAiResponses {
     }
 
     fn turn_over(&mut self, emitter: &mut Emitter, outcome: &'static str) {
-        self.cancel_asked(emitter);
+        if !self.session.is_aside() {
+            self.cancel_asked(emitter);
+        }
         self.session.turn_over(emitter, outcome, false);
     }
 
     fn error(&mut self, emitter: &mut Emitter, error: &Value) {
-        self.cancel_asked(emitter);
+        if !self.session.is_aside() {
+            self.cancel_asked(emitter);
+        }
         self.items.clear();
         self.whole.clear();
         self.current = None;

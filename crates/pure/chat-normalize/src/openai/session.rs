@@ -7,6 +7,7 @@
 //! | turn open | an answer with calls for the client ends | turn open: results and the next answer belong to it |
 //! | turn open | an answer without such calls ends | turn over; it ends at once, or when the tokens it waits for came |
 //! | turn over | an answer begins | the next turn begins |
+//! | turn open, a call runs | a request of another conversation | what is said in that stands in the turn and ends nothing |
 //! | any | the source ended | an open turn ends as interrupted |
 //!
 //! Of an answer only what is not whole is kept.
@@ -25,6 +26,7 @@ use super::calls::Calls;
 use crate::emit::{Emitter, Place, hash};
 use crate::facts::Facts;
 use crate::history::History;
+use crate::value::is_time;
 pub(super) use answers::Answer;
 pub(super) use texts::Key;
 
@@ -46,6 +48,10 @@ pub(super) struct Session {
     pub(super) history: History,
     pub(super) calls: Calls,
     pub(super) turn: Option<Turn>,
+    /// What tells the conversation that the turn is of from others.
+    main: u64,
+    /// What is said now is of another conversation, while a call of the main one runs.
+    aside: bool,
     pub(super) answers: BTreeMap<String, Answer>,
     /// The answer that ended last, with its place: what comes of it afterwards belongs there.
     pub(super) ended: Option<(String, Place)>,
@@ -102,7 +108,8 @@ impl Session {
             .map(|made_at| match made_at {
                 ..MAX_SECONDS => made_at.saturating_mul(1000),
                 _ => made_at,
-            });
+            })
+            .filter(|said| is_time(*said));
         let arrival_ms = emitter.time_ms;
         if let Some(said) = said
             && self.clock.is_none_or(|(before, _)| before != said)
@@ -141,6 +148,35 @@ impl Session {
         }
     }
 
+    /// A request begins that says what `n_said` messages of its conversation said; `prompts` where the user says something
+    /// in the rest. While a call runs a program may ask for a title, or let a sub-agent work; who is asked something a
+    /// second time there is no such aside, and the call will get no result any more.
+    pub(super) fn request(&mut self, n_said: usize, prompts: bool) {
+        let root = self.history.root();
+        let is_other = root != self.main;
+        let goes_on = n_said > 0 && prompts;
+        self.aside = is_other && !goes_on && self.turn.is_some() && !self.calls.is_empty();
+        if !self.aside {
+            self.main = root;
+        }
+    }
+
+    /// What comes now is of the main conversation.
+    pub(super) fn no_aside(&mut self) {
+        self.aside = false;
+    }
+
+    /// The client went on: calls that have no result will not get one any more.
+    pub(super) fn close_calls(&mut self, emitter: &mut Emitter) {
+        if !self.aside {
+            self.calls.close(emitter);
+        }
+    }
+
+    pub(super) fn is_aside(&self) -> bool {
+        self.aside
+    }
+
     /// A user's message opens a turn.
     pub(super) fn user_said(
         &mut self,
@@ -149,6 +185,9 @@ impl Session {
         text: &str,
         attachments: Option<Json>,
     ) {
+        if self.aside {
+            return self.say_user(emitter, text, attachments);
+        }
         let outcome = match &self.turn {
             Some(turn) => turn.over.unwrap_or("interrupted"),
             None => "completed",
@@ -218,6 +257,9 @@ impl Session {
 
     /// The turn is over, as `outcome` says; it ends now or, where it `waits` for the tokens, with them.
     pub(super) fn turn_over(&mut self, emitter: &mut Emitter, outcome: &'static str, waits: bool) {
+        if self.aside {
+            return;
+        }
         if let Some(turn) = &mut self.turn {
             turn.over = Some(outcome);
         }
@@ -231,6 +273,11 @@ impl Session {
         let stem = emitter.line_id().to_owned();
         self.need_turn(emitter, &stem);
         self.close_answers(emitter);
+        if self.aside {
+            let text = format!("{code}: {message}");
+            emitter.notice("warning", &self.place(), self.format, text);
+            return;
+        }
         let error = ErrorEvent {
             code: code.to_owned(),
             message: message.to_owned(),

@@ -141,7 +141,7 @@ impl OpenCodeEvents {
             "session.idle" if root => session.rests(emitter, true),
             "session.idle" => emitter.pass_over("session.idle of a sub-agent"),
             "session.error" => {
-                let place = session.place(native_id);
+                let place = session.place_of_error(native_id);
                 let error = properties.get("error").unwrap_or(&Value::Null);
                 session.failed(emitter, native_id, &place, error);
             }

@@ -25,6 +25,8 @@ pub(crate) struct Message {
     pub(super) n_texts: u32,
     pub(super) n_thoughts: u32,
     completed: bool,
+    /// Its error was read.
+    failed: bool,
     /// A step's usage was written.
     counted: bool,
     model: Option<String>,
@@ -86,7 +88,9 @@ impl Session {
             message.model = Some(model.to_owned());
         }
         let finish = text_of(info, "finish");
-        if let Some(error) = info.get("error").filter(|error| error.is_object()) {
+        // It is said again with whatever is said of the message later.
+        let error = info.get("error").filter(|error| error.is_object());
+        if let Some(error) = error.filter(|_| !std::mem::replace(&mut message.failed, true)) {
             self.failed(emitter, native_id, &place, error);
         }
         let ended = finish.is_some_and(|finish| finish != "tool-calls");
@@ -204,6 +208,13 @@ impl Session {
             return;
         };
         turn.open_messages.remove(id);
+        // The model was asked again, with less, and answered. A summary alone is no answer.
+        let went_well = text_of(info, "finish").is_some_and(|finish| finish != "error")
+            && info.get("error").is_none_or(Value::is_null)
+            && !is_true(info, "summary");
+        if went_well {
+            turn.failed = false;
+        }
         turn.last_ms = info
             .get("time")
             .and_then(|time| times::of_member(time, "completed"));
@@ -239,11 +250,6 @@ impl Session {
         let name = text_of(error, "name").unwrap_or("error");
         let data = error.get("data").unwrap_or(error);
         let message = text_of(data, "message").unwrap_or(name);
-        let key = format!("{name}: {message}");
-        if self.errors.get(native_id) == Some(&key) {
-            return;
-        }
-        self.errors.insert(native_id.to_owned(), key);
         let aborted = name == "MessageAbortedError";
         if place.parent_tool_call_id.is_none()
             && let Some(turn) = self.turn(place.turn_id.as_ref())
@@ -251,6 +257,11 @@ impl Session {
             turn.interrupted |= aborted;
             turn.failed |= !aborted;
         }
+        let key = format!("{name}: {message}");
+        if self.errors.get(native_id) == Some(&key) {
+            return;
+        }
+        self.errors.insert(native_id.to_owned(), key);
         if aborted {
             let reason = "user_cancel".to_owned();
             let extra = Extra::default();

@@ -5,6 +5,8 @@
 
 use serde_json::Value;
 
+use crate::value::millis;
+
 /// The bits of a time that stand in an id.
 const LOW_BITS: i64 = 1 << 36;
 
@@ -28,10 +30,7 @@ pub(crate) fn of_id(id: &str, near_ms: i64) -> Option<i64> {
 
 /// The time in the member `key`, where it can be one.
 pub(crate) fn of_member(value: &Value, key: &str) -> Option<i64> {
-    let time = value.get(key)?;
-    let ms = time.as_i64()?;
-    // Until the year 5138; numbers beyond are no milliseconds.
-    (1..100_000_000_000_000).contains(&ms).then_some(ms)
+    value.get(key).and_then(millis)
 }
 
 #[cfg(test)]

@@ -35,6 +35,8 @@ pub(crate) struct Session {
     answer: (String, u32, u32),
     /// The call that waits for a yes.
     asked: Option<String>,
+    /// The agent was stopped, or failed: what it had begun may not come back.
+    stopped: bool,
     /// Completions whose tokens were told, by the hash of their id.
     counted: std::collections::HashSet<u64>,
     /// The costs as they were said last, and as they were told last.
@@ -53,6 +55,7 @@ impl Session {
             by_action: HashMap::new(),
             answer: (String::new(), 0, 0),
             asked: None,
+            stopped: false,
             counted: std::collections::HashSet::new(),
             spent: None,
             told_spent: None,
@@ -103,9 +106,12 @@ impl Session {
         self.track.facts.say(emitter, facts, Map::new());
     }
 
-    /// A prompt; a delegate's is part of its call.
+    /// A prompt; a delegate's is part of its call, and one that comes while a call runs is read behind its result.
     pub(crate) fn prompt(&mut self, emitter: &mut Emitter, id: &str, said: Said) {
         if self.track.parent().is_none() {
+            if self.track.waits() && self.asked.is_none() && !self.stopped {
+                return self.track.steer(emitter, &format!("{id}:user"), said);
+            }
             self.close(emitter);
             self.track.open_turn(emitter, id, "user");
         }
@@ -144,6 +150,7 @@ impl Session {
     pub(crate) fn call(&mut self, emitter: &mut Emitter, action_id: &str, call: NewCall<'_>) {
         self.work(emitter, call.response_id);
         self.outcome = "interrupted";
+        self.stopped = false;
         let (id, name, args) = (call.id.to_owned(), call.name, call.args);
         let place = self.track.place().in_response(call.response_id);
         self.track.call(emitter, call);
@@ -176,7 +183,8 @@ impl Session {
             .and_then(|error| error.code.as_deref())
             == Some("rejected");
         if self.asked.as_deref() == Some(id) {
-            self.answer_ask(emitter, !denied);
+            let decision = if denied { "deny" } else { "allow" };
+            self.answer_ask(emitter, decision);
         }
         self.track.result(emitter, id, result)
     }
@@ -203,8 +211,8 @@ impl Session {
         self.asked = Some(id.to_owned());
     }
 
-    /// The user said yes or no.
-    pub(crate) fn answer_ask(&mut self, emitter: &mut Emitter, allowed: bool) {
+    /// The user said yes or no, or nothing more, which is `cancel`.
+    fn answer_ask(&mut self, emitter: &mut Emitter, decision: &str) {
         let Some(id) = self.asked.take() else {
             return;
         };
@@ -213,11 +221,12 @@ impl Session {
             None => self.track.place(),
         };
         let id = self.track.id_of_next(&id);
+        let answered = decision != "cancel";
         let payload = PermissionResolved {
             request_id: format!("{id}:ask"),
-            decision: if allowed { "allow" } else { "deny" }.to_owned(),
-            scope: Some("once".to_owned()),
-            by: Some("user".to_owned()),
+            decision: decision.to_owned(),
+            scope: answered.then(|| "once".to_owned()),
+            by: answered.then(|| "user".to_owned()),
             ..PermissionResolved::default()
         };
         emitter.add_as(&format!("{id}:answer"), &place, payload);
@@ -254,8 +263,8 @@ impl Session {
                 emitter.retrying(&self.track.place(), why);
             }
             "running" => emitter.goes_on(&self.track.place()),
-            "user_confirmed" => self.answer_ask(emitter, true),
-            "user_rejected" => self.answer_ask(emitter, false),
+            "user_confirmed" => self.answer_ask(emitter, "allow"),
+            "user_rejected" => self.answer_ask(emitter, "deny"),
             _ => emitter.pass_over("agent state"),
         }
     }
@@ -268,6 +277,7 @@ impl Session {
         };
         emitter.add_as(&format!("{id}:error"), &self.track.place(), payload);
         self.outcome = "failed";
+        self.stopped = true;
     }
 
     pub(crate) fn interrupt(&mut self, emitter: &mut Emitter, id: &str) {
@@ -280,6 +290,7 @@ impl Session {
         };
         emitter.add_as(&format!("{id}:interrupt"), &self.track.place(), payload);
         self.outcome = "interrupted";
+        self.stopped = true;
     }
 
     pub(crate) fn compaction(&mut self, emitter: &mut Emitter, id: &str, summary: Option<&str>) {
@@ -351,7 +362,7 @@ impl Session {
         self.by_action.clear();
         self.track.leave_all();
         if self.asked.is_some() {
-            self.answer_ask(emitter, false);
+            self.answer_ask(emitter, "cancel");
         }
         let place = self.track.place();
         if self.spent != self.told_spent
@@ -363,6 +374,7 @@ impl Session {
         }
         self.track.close_turn(emitter, ended(self.outcome));
         self.outcome = "interrupted";
+        self.stopped = false;
     }
 
     /// Forgets the sums of the task before.

@@ -25,7 +25,7 @@ use super::is_header;
 use super::talk::{Blocks, Talk};
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, hash};
-use crate::value::{count_of, is_true, list_of, str_of, text_of};
+use crate::value::{count_of, is_true, list_of, millis, str_of, text_of};
 
 /// Whether a line is of this dialect.
 pub(crate) fn is_stream_line(value: &Value) -> Option<bool> {
@@ -113,7 +113,7 @@ impl PiStream {
     }
 
     fn message_start(&mut self, emitter: &mut Emitter, message: &Value) {
-        let time_ms = message.get("timestamp").and_then(Value::as_i64);
+        let time_ms = message.get("timestamp").and_then(millis);
         self.talk.at(emitter, time_ms);
         match str_of(message, "role") {
             Some("user") => {
@@ -144,7 +144,7 @@ impl PiStream {
                     .answer(emitter, &answer.response, &mut answer.blocks, message);
             }
             Some("toolResult") => {
-                let time_ms = message.get("timestamp").and_then(Value::as_i64);
+                let time_ms = message.get("timestamp").and_then(millis);
                 self.talk.at(emitter, time_ms);
                 self.talk.result(emitter, message, true);
             }

@@ -13,13 +13,15 @@
 use std::collections::BTreeMap;
 
 use chat_event::payload::{Compaction, ErrorEvent, Interrupt, SessionStart, ToolResult, Usage};
-use chat_event::{Extra, Json, Payload};
+use chat_event::{Extra, Json};
 use serde_json::{Map, Value, json};
 
 use super::{edits, tools};
 use crate::emit::{Emitter, hash};
 use crate::track::{NewCall, Said, Track, ended, tool_error};
-use crate::value::{amount_of, count_of, is_true, list_of, millis_of_rfc3339, str_of, text_of};
+use crate::value::{
+    amount_of, count_of, is_true, list_of, millis, millis_of_rfc3339, str_of, text_of,
+};
 
 /// The conversation so far.
 #[derive(Debug)]
@@ -123,7 +125,7 @@ impl Talk {
 
     /// A whole message, of any role.
     pub(crate) fn message(&mut self, emitter: &mut Emitter, message: &Value) {
-        let time_ms = message.get("timestamp").and_then(Value::as_i64);
+        let time_ms = message.get("timestamp").and_then(millis);
         self.at(emitter, time_ms);
         match str_of(message, "role").unwrap_or("") {
             "user" => self.user(emitter, message),
@@ -148,22 +150,13 @@ impl Talk {
     pub(crate) fn user(&mut self, emitter: &mut Emitter, message: &Value) {
         let stem = Self::stem(emitter, "t", message);
         let said = said(message.get("content"));
-        let steered = self.is_steered();
-        let id = if steered {
-            format!("{stem}:user")
-        } else {
-            self.close(emitter);
-            self.track.open_turn(emitter, &stem, "user");
-            format!("{}:user", self.track.turn_id().unwrap_or(""))
-        };
-        self.track.user(emitter, &id, said);
-        if steered
-            && let Some(event) = emitter.out.last_mut()
-            && let Payload::UserMessage(message) = &mut event.payload
-        {
-            let steering = Json::from(Value::Bool(true));
-            message.extra.insert("steering", steering);
+        if self.is_steered() {
+            return self.track.steer(emitter, &format!("{stem}:user"), said);
         }
+        self.close(emitter);
+        self.track.open_turn(emitter, &stem, "user");
+        let id = format!("{}:user", self.track.turn_id().unwrap_or(""));
+        self.track.user(emitter, &id, said);
     }
 
     /// The id of an answer that begins.

@@ -65,7 +65,7 @@ impl SandboxAgent {
             let option = PermissionOption::new;
             let payload = PermissionRequest {
                 request_id: id.clone(),
-                tool_call_id: call.map(str::to_owned),
+                tool_call_id: call.map(|call| self.call_id(call)),
                 tool_name: name.to_owned(),
                 title: tool::title(name, args.unwrap_or(&Value::Null))
                     .or_else(|| Some(action.to_owned()).filter(|action| !action.is_empty())),

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::FORMAT;
 use super::asks::Ask;
-use super::items::Call;
+use super::items::{Call, Over};
 use super::messages::Message;
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place};
@@ -22,9 +22,11 @@ pub(crate) struct SandboxAgent {
     facts: Facts,
     time_ms: Option<i64>,
     turn: Option<String>,
-    n_turns: u64,
+    pub(super) n_turns: u64,
     /// Something the agent did in the turn is whole.
     pub(super) answered: bool,
+    /// An error was told in the turn, and no message behind it.
+    pub(super) failed: bool,
     pub(super) messages: BTreeMap<String, Message>,
     /// The message that is written, and how many there were.
     pub(super) current: Option<String>,
@@ -33,7 +35,8 @@ pub(crate) struct SandboxAgent {
     pub(super) texts: BTreeMap<u64, String>,
     pub(super) calls: BTreeMap<String, Call>,
     pub(super) n_calls: u64,
-    pub(super) over: std::collections::BTreeSet<u64>,
+    /// Calls that have a result, by the hash of their id.
+    pub(super) over: BTreeMap<u64, Over>,
     pub(super) asks: BTreeMap<String, Ask>,
     ended: bool,
 }
@@ -140,6 +143,7 @@ impl SandboxAgent {
         };
         self.turn = Some(id.clone());
         self.answered = false;
+        self.failed = false;
         let start = TurnStart {
             trigger: "user".to_owned(),
             ..TurnStart::default()
@@ -171,6 +175,10 @@ impl SandboxAgent {
         let place = self.quiet_place();
         let Some(turn) = self.turn.take() else {
             return;
+        };
+        let outcome = match outcome {
+            "completed" if self.failed => "failed",
+            outcome => outcome,
         };
         let end = TurnEnd {
             outcome: Some(outcome.to_owned()),
@@ -227,6 +235,7 @@ impl Normalizer for SandboxAgent {
                     ..ErrorEvent::default()
                 };
                 emitter.add("error", &place, error);
+                self.failed = true;
             }
             _ => {
                 let place = self.quiet_place();

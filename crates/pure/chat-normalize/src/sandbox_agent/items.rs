@@ -19,11 +19,24 @@ use crate::words::one_line;
 /// A call without a result.
 #[derive(Debug)]
 pub(crate) struct Call {
+    /// The id its events bear.
+    pub(super) id: String,
     pub(super) order: u64,
+    /// The hash of the item it stands in, where it was read.
+    item: Option<u64>,
     name: String,
     args: Value,
     place: Place,
     announced: bool,
+}
+
+/// The last call of an id, which has its result.
+#[derive(Debug)]
+pub(crate) struct Over {
+    item: Option<u64>,
+    turn: u64,
+    /// How many calls bore the id.
+    uses: u32,
 }
 
 impl SandboxAgent {
@@ -40,7 +53,7 @@ impl SandboxAgent {
                 self.flush(emitter);
                 let parent = text_of(item, "parent_id");
                 for part in parts(content, "tool_call") {
-                    self.call_part(emitter, part, parent, whole);
+                    self.call_part(emitter, &key, part, parent, whole);
                 }
             }
             Some("tool_result") => {
@@ -88,17 +101,25 @@ impl SandboxAgent {
     pub(super) fn call_part(
         &mut self,
         emitter: &mut Emitter,
+        item: &str,
         part: &Value,
         parent: Option<&str>,
         whole: bool,
     ) {
-        let place = self.place(emitter);
         let Some(id) = text_of(part, "call_id").map(str::to_owned) else {
+            let place = self.place(emitter);
             return emitter.raw(&place, FORMAT, "a call without an id", part);
         };
-        if self.over.contains(&hash(id.as_bytes())) {
+        let item = (!item.is_empty()).then(|| hash(item.as_bytes()));
+        let over = self.over.get(&hash(id.as_bytes()));
+        // Some models count their calls anew with each answer: only the item of the call itself is not another one.
+        let same = |over: &Over| item.is_none() || over.item.is_none() || over.item == item;
+        if !self.calls.contains_key(&id)
+            && over.is_some_and(|over| over.turn == self.n_turns && same(over))
+        {
             return emitter.pass_over("a call that is over");
         }
+        let place = self.place(emitter);
         let input = str_of(part, "arguments").unwrap_or("");
         let args = match part.get("arguments") {
             Some(Value::String(_)) | None => {
@@ -118,7 +139,9 @@ impl SandboxAgent {
                     .to_owned()
             });
             let call = Call {
+                id: self.call_id(&id),
                 order: self.n_calls,
+                item,
                 name: String::new(),
                 args: Value::Null,
                 place: place.in_response(response.as_deref().unwrap_or("")),
@@ -134,8 +157,20 @@ impl SandboxAgent {
                 call.args = args;
             }
             if whole {
-                call.announce(emitter, &id);
+                call.announce(emitter);
             }
+        }
+    }
+
+    /// The id that the events of the call `native` bear, if it runs or began now.
+    pub(super) fn call_id(&self, native: &str) -> String {
+        match (
+            self.calls.get(native),
+            self.over.get(&hash(native.as_bytes())),
+        ) {
+            (Some(call), _) => call.id.clone(),
+            (None, Some(over)) => format!("{native}~{}", over.uses.saturating_add(1)),
+            (None, None) => native.to_owned(),
         }
     }
 
@@ -151,14 +186,15 @@ impl SandboxAgent {
         let Some(id) = text_of(part, "call_id").map(str::to_owned) else {
             return emitter.raw(&place, FORMAT, "a result without a call", part);
         };
-        if self.over.contains(&hash(id.as_bytes())) {
-            return emitter.pass_over("a second result");
-        }
         if !self.calls.contains_key(&id) {
-            self.call_part(emitter, part, None, false);
+            if self.over.contains_key(&hash(id.as_bytes())) {
+                return emitter.pass_over("a second result");
+            }
+            self.call_part(emitter, "", part, None, false);
         }
         let text = output_of(part.get("output").unwrap_or(&Value::Null));
         let call_place = self.calls.get(&id).map(|call| call.place.clone());
+        let call_id = self.call_id(&id);
         self.end_call(emitter, &id, |id| ToolResult {
             tool_call_id: id.to_owned(),
             result: Json::string(&text),
@@ -182,9 +218,9 @@ impl SandboxAgent {
         self.answered = true;
         if !failed {
             for file in parts(beside, "file_ref") {
-                if let Some(edit) = edit_of(&id, file) {
+                if let Some(edit) = edit_of(&call_id, file) {
                     let place = call_place.as_ref().unwrap_or(&place);
-                    emitter.add_as(&format!("{id}:edit"), place, edit);
+                    emitter.add_as(&format!("{call_id}:edit"), place, edit);
                 }
             }
         }
@@ -200,9 +236,17 @@ impl SandboxAgent {
         let Some(mut call) = self.calls.remove(id) else {
             return;
         };
-        self.over.insert(hash(id.as_bytes()));
-        call.announce(emitter, id);
-        emitter.add_as(&format!("{id}:result"), &call.place, result(id));
+        let over = self.over.entry(hash(id.as_bytes())).or_insert(Over {
+            item: None,
+            turn: 0,
+            uses: 0,
+        });
+        over.item = call.item;
+        over.turn = self.n_turns;
+        over.uses = over.uses.saturating_add(1);
+        call.announce(emitter);
+        let payload = result(&call.id);
+        emitter.add_as(&format!("{}:result", call.id), &call.place, payload);
     }
 
     pub(super) fn status_part(&mut self, emitter: &mut Emitter, part: &Value) {
@@ -221,19 +265,19 @@ impl SandboxAgent {
 }
 
 impl Call {
-    fn announce(&mut self, emitter: &mut Emitter, id: &str) {
+    fn announce(&mut self, emitter: &mut Emitter) {
         if std::mem::replace(&mut self.announced, true) {
             return;
         }
         let payload = ToolCall {
-            tool_call_id: id.to_owned(),
+            tool_call_id: self.id.clone(),
             tool_name: self.name.clone(),
             title: tool::title(&self.name, &self.args),
             kind: Some(tool::kind(&self.name).to_owned()),
             args: Json::from(&self.args),
             extra: Extra::default(),
         };
-        emitter.add_as(&format!("{id}:call"), &self.place, payload);
+        emitter.add_as(&format!("{}:call", self.id), &self.place, payload);
     }
 }
 

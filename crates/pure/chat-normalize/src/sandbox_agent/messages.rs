@@ -2,7 +2,7 @@
 //!
 //! What a message is begun with and the pieces behind it overlap, so the first is only kept: it is written as the whole
 //! where another item begins, or the turn ends, before the message is completed. A completed message that nobody began
-//! is the one that says the same, or the one that is written.
+//! is the one that says the same and was not completed, or the one that is written.
 
 use chat_event::payload::{Notice, UserMessage};
 use chat_event::{Extra, Json};
@@ -24,6 +24,8 @@ pub(crate) struct Message {
     /// What is written in pieces.
     part: Option<Part>,
     numbers: [u32; 2],
+    /// It was completed.
+    whole: bool,
 }
 
 impl SandboxAgent {
@@ -40,7 +42,7 @@ impl SandboxAgent {
         for part in content {
             match text_part(part) {
                 Some(text) => texts.push(text),
-                None => self.other_part(emitter, part),
+                None => self.other_part(emitter, key, part),
             }
         }
         let key = match (whole, self.messages.contains_key(key)) {
@@ -64,7 +66,9 @@ impl SandboxAgent {
         }
         let texts = match self.messages.get_mut(&key) {
             Some(message) if whole => {
-                let told = |text: &(Kind, String)| self.texts.contains_key(&text_hash(text));
+                message.whole = true;
+                // What another message said, this one says once more.
+                let told = |text: &(Kind, String)| self.texts.get(&text_hash(text)) == Some(&key);
                 let news: Vec<_> = texts.into_iter().filter(|text| !told(text)).collect();
                 message.pending = news;
                 true
@@ -78,6 +82,7 @@ impl SandboxAgent {
         if texts {
             self.flush(emitter);
             self.answered = true;
+            self.failed = false;
         }
     }
 
@@ -85,7 +90,12 @@ impl SandboxAgent {
     fn completes(&self, texts: &[(Kind, String)]) -> Option<String> {
         let said = texts
             .iter()
-            .find_map(|text| self.texts.get(&text_hash(text)));
+            .filter_map(|text| self.texts.get(&text_hash(text)))
+            .find(|key| {
+                self.messages
+                    .get(*key)
+                    .is_some_and(|message| !message.whole)
+            });
         said.cloned().or_else(|| {
             let current = self.current.clone()?;
             let message = self.messages.get(&current)?;
@@ -223,9 +233,9 @@ impl SandboxAgent {
     }
 
     /// A part of a message that is no text.
-    fn other_part(&mut self, emitter: &mut Emitter, part: &Value) {
+    fn other_part(&mut self, emitter: &mut Emitter, key: &str, part: &Value) {
         match str_of(part, "type") {
-            Some("tool_call") => self.call_part(emitter, part, None, true),
+            Some("tool_call") => self.call_part(emitter, key, part, None, true),
             Some("tool_result") => self.result_part(emitter, part, false, &[]),
             Some("status") => self.status_part(emitter, part),
             Some("image" | "file_ref") => {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::value::{str_of, text_of};
+use crate::value::{millis, str_of, text_of};
 
 /// The message of a line, and whether the client wrote it.
 pub(super) fn unwrap(value: &Value) -> (&Value, bool) {
@@ -59,7 +59,7 @@ pub(super) fn time_of(message: &Value, params: &Value) -> Option<i64> {
         .iter()
         .find_map(|key| params.get(*key));
     let said = message.get("emittedAtMs").or(at)?;
-    said.as_i64().filter(|time_ms| *time_ms > 0)
+    millis(said)
 }
 
 /// The id of a request, as text.

@@ -34,7 +34,11 @@ impl GeminiChat {
             };
             self.fact(emitter, facts);
         }
-        for (part, thought) in messages::thoughts(message).iter().enumerate() {
+        let mut thoughts = messages::thoughts(message);
+        if thoughts.is_empty() && known.thoughts.is_empty() {
+            thoughts = messages::thought_parts(message);
+        }
+        for (part, thought) in thoughts.iter().enumerate() {
             let told = hash(thought.as_bytes());
             if known.thoughts.get(part) != Some(&told) {
                 match known.thoughts.get_mut(part) {
@@ -45,7 +49,7 @@ impl GeminiChat {
                 self.track.thought(emitter, id, part, thought, false);
             }
         }
-        let said = messages::said(message);
+        let said = messages::answered(message);
         let told = hash(said.text.as_bytes());
         if !said.text.is_empty() && known.text != told {
             known.text = told;
@@ -58,16 +62,19 @@ impl GeminiChat {
         let calls = list_of(message, "toolCalls");
         for call in calls {
             if is_current {
-                self.call(emitter, &mut known, id, call);
+                self.call(emitter, &mut known, key, id, call);
             } else if text_of(call, "id")
                 .is_none_or(|id| !known.over.contains(&hash(id.as_bytes())))
             {
                 emitter.pass_over("call of a turn that ended");
             }
         }
+        if is_current && is_new && calls.is_empty() {
+            self.asked_in_parts(emitter, &mut known, key, id, message);
+        }
         if is_current {
             // A message that was set anew has its calls among its parts.
-            let calls_on = !calls.is_empty() || messages::asks(message);
+            let calls_on = !calls.is_empty() || messages::asked(message).next().is_some();
             let done = !calls_on && !said.text.is_empty();
             self.outcome = if done { "completed" } else { "interrupted" };
         }
@@ -96,7 +103,38 @@ impl GeminiChat {
         known.usage_id = Some(event.id.clone());
     }
 
-    fn call(&mut self, emitter: &mut Emitter, known: &mut Known, response_id: &str, call: &Value) {
+    /// Calls of a message that was not told before and has them among its parts alone: what they gave is in the answers
+    /// that stand behind it in the user's name.
+    fn asked_in_parts(
+        &mut self,
+        emitter: &mut Emitter,
+        known: &mut Known,
+        message_key: u64,
+        response_id: &str,
+        message: &Value,
+    ) {
+        for (n, asked) in messages::asked(message).enumerate() {
+            let mut call = asked.clone();
+            if text_of(asked, "id").is_none()
+                && let Some(members) = call.as_object_mut()
+            {
+                let id = format!("{response_id}:call{n}");
+                let name = str_of(asked, "name").unwrap_or("").to_owned();
+                self.nameless.entry(name).or_default().push_back(id.clone());
+                members.insert("id".to_owned(), id.into());
+            }
+            self.call(emitter, known, message_key, response_id, &call);
+        }
+    }
+
+    fn call(
+        &mut self,
+        emitter: &mut Emitter,
+        known: &mut Known,
+        message_key: u64,
+        response_id: &str,
+        call: &Value,
+    ) {
         let Some(id) = text_of(call, "id") else {
             return emitter.raw(&self.track.place(), FORMAT, "call without an id", call);
         };
@@ -116,6 +154,7 @@ impl GeminiChat {
                 kind: tools::kind(name),
             };
             self.track.call(emitter, new);
+            self.asked.insert(key, message_key);
             if let Some(plan) = tools::plan(name, args) {
                 let place = self.track.place().in_response(response_id);
                 emitter.add_as(&format!("{id}:plan"), &place, plan);

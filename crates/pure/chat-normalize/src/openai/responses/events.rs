@@ -17,6 +17,11 @@ impl OpenAiResponses {
         let item = event.get("item").unwrap_or(&nothing);
         match kind {
             "created" | "queued" | "in_progress" => self.begin(emitter, response),
+            "completed" | "incomplete" | "failed" | "cancelled" | "done"
+                if self.is_over(response) =>
+            {
+                emitter.pass_over("an answer that was said before");
+            }
             "completed" | "incomplete" | "failed" | "cancelled" | "done" => {
                 self.begin(emitter, response);
                 let status = text_of(response, "status").unwrap_or(kind).to_owned();

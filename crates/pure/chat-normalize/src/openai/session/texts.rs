@@ -1,6 +1,6 @@
 //! The texts of an answer: their pieces, and each whole once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chat_event::payload::{AssistantChunk, AssistantDone, ThinkingChunk, ThinkingDone};
 use chat_event::{Extra, Json};
@@ -47,6 +47,8 @@ struct Part {
 #[derive(Debug, Default)]
 pub(super) struct Texts {
     parts: BTreeMap<Key, Part>,
+    /// Those that are not whole: thinking first, each in its order.
+    open: BTreeSet<(bool, u32, Key)>,
     n_texts: u32,
     n_thoughts: u32,
 }
@@ -58,7 +60,9 @@ impl Texts {
         } else {
             &mut self.n_texts
         };
-        self.parts.entry(key).or_insert_with(|| {
+        let open = &mut self.open;
+        self.parts.entry(key).or_insert_with_key(|key| {
+            open.insert((!key.thinking, *number, key.clone()));
             *number += 1;
             Part {
                 number: *number - 1,
@@ -124,7 +128,7 @@ impl Session {
         let thinking = key.thinking;
         let answer = self.answer(emitter, native_id);
         let place = answer.place.clone();
-        let part = answer.texts.part(key);
+        let part = answer.texts.part(key.clone());
         let news = hash(text.as_bytes());
         if part.whole == Some(news) {
             return;
@@ -132,6 +136,7 @@ impl Session {
         part.whole = Some(news);
         part.text = String::new();
         let number = part.number;
+        answer.texts.open.remove(&(!thinking, number, key));
         let mut extra = Extra::default();
         for (name, value) in about {
             extra.insert(name, value.clone());
@@ -167,17 +172,27 @@ impl Session {
         let Some(answer) = self.answers.get(native_id) else {
             return;
         };
-        let open = answer
-            .texts
-            .parts
-            .iter()
-            .filter(|(key, part)| part.whole.is_none() && (key.thinking || !only_thinking));
-        let mut open: Vec<(bool, u32, Key, String)> = open
-            .map(|(key, part)| (!key.thinking, part.number, key.clone(), part.text.clone()))
+        let open = answer.texts.open.iter().map(|(_, _, key)| key);
+        let open: Vec<Key> = open
+            .filter(|key| key.thinking || !only_thinking)
+            .cloned()
             .collect();
-        open.sort();
-        for (_, _, key, text) in open {
+        for key in open {
+            let text = self.built(native_id, &key).to_owned();
             self.done(emitter, native_id, key, &text, &[]);
+        }
+    }
+
+    /// The key of the thought `name` that is written now: thinking that goes on behind a text is another one.
+    pub(in crate::openai) fn thought_key(&self, native_id: &str, name: &str) -> Key {
+        let texts = self.answers.get(native_id).map(|answer| &answer.texts);
+        let (n, whole) = texts.map_or((0, true), |texts| {
+            let open = texts.open.first().is_some_and(|(_, _, key)| key.thinking);
+            (texts.n_thoughts, !open)
+        });
+        match n + u32::from(whole) {
+            1 => Key::thinking(name),
+            n => Key::thinking(format!("{name} {n}")),
         }
     }
 

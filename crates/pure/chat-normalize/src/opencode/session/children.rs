@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Session;
+use super::{Session, Turn};
 use crate::emit::Place;
 
 /// A session that works for another.
@@ -58,6 +58,21 @@ impl Session {
             agent_id: (!self.is_root(native_id)).then(|| native_id.to_owned()),
             ..Place::default()
         }
+    }
+
+    /// The place of what went wrong in the session `native_id`: in the turn that it works on, not in one that waits.
+    pub(crate) fn place_of_error(&mut self, native_id: &str) -> Place {
+        let mut place = self.place(native_id);
+        if self.is_root(native_id) {
+            let is_over = |turn: &Turn| turn.answered || turn.failed || turn.interrupted;
+            let mut turns = self.turns.iter();
+            let works = turns.find(|turn| !turn.open_messages.is_empty());
+            let begins = || self.turns.iter().find(|turn| !is_over(turn));
+            if let Some(turn) = works.or_else(begins) {
+                place.turn_id = Some(turn.id.clone());
+            }
+        }
+        place
     }
 
     /// The call that started a session: as it said, else the first open one of its parent that started none.
