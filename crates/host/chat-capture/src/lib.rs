@@ -25,4 +25,4 @@ pub use hook::Asked;
 pub use leftover::{Leftover, Next, leftovers};
 pub use pipe::{FindEndpoint, Outcome, Pipe};
 pub use sources::{ReadLog, Turn};
-pub use spool::{Batch, keep_refused};
+pub use spool::{Batch, is_same_endpoint, keep_refused, spools_for, spools_for_others};

@@ -31,10 +31,18 @@ fn run(data: &Path, more: &[&str], input: &[u8]) -> Output {
 }
 
 fn spooled(data: &Path) -> usize {
-    let entries = std::fs::read_dir(data.join("spool"))
-        .into_iter()
-        .flatten()
-        .flatten();
+    spooled_in(&data.join("spool"))
+}
+
+/// What waits for servers that are not the data folder's.
+fn spooled_for_others(data: &Path) -> usize {
+    let folders = std::fs::read_dir(data.join("spool/to"));
+    let folders = folders.into_iter().flatten().flatten();
+    folders.map(|folder| spooled_in(&folder.path())).sum()
+}
+
+fn spooled_in(folder: &Path) -> usize {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries
         .filter(|entry| entry.file_name().to_string_lossy().ends_with(".jsonl"))
         .count()
@@ -372,15 +380,19 @@ fn the_token_is_read_from_the_file_that_is_named() {
 #[test]
 fn whoever_holds_the_notes_of_one_session_holds_up_nothing_else_that_was_left() {
     let (away, dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let server = Server::start(dir.path());
     for session in ["s1", "s2"] {
         let line = format!(
             r#"{{"type":"user","uuid":"u1","sessionId":"{session}","timestamp":"2026-01-01T00:00:00.000Z","message":{{"role":"user","content":"Hi"}}}}"#
         );
+        let refused = ["--endpoint", &server.url, "--token", "wrong"];
         let from = ["--wait", "0", "--from", "claude-transcript"];
-        run(away.path(), &from, line.as_bytes());
+        run(away.path(), &[refused, from].concat(), line.as_bytes());
     }
-    assert_eq!(spooled(away.path()), 2);
-    let notes = away.path().join("spool/sources/s1.json");
+    assert_eq!(spooled_for_others(away.path()), 2);
+    let folder = std::fs::read_dir(away.path().join("spool/to")).unwrap();
+    let folder = folder.flatten().next().unwrap().path();
+    let notes = folder.join("sources/s1.json");
     std::fs::create_dir_all(notes.parent().unwrap()).unwrap();
     let holder = std::fs::File::options()
         .write(true)
@@ -389,18 +401,19 @@ fn whoever_holds_the_notes_of_one_session_holds_up_nothing_else_that_was_left() 
         .open(&notes)
         .unwrap();
     holder.lock().unwrap();
-    let server = Server::start(dir.path());
     let to = ["--endpoint", &server.url, "--token", &server.token];
     let mut child = start(away.path(), &to);
     let stdin = child.stdin.take().unwrap();
-    soon("the other one is sent", || spooled(away.path()) == 1);
+    soon("the other one is sent", || {
+        spooled_for_others(away.path()) == 1
+    });
     assert_eq!(server.get("/api/v1/sessions").1["sessions"][0]["id"], "s2");
     drop(stdin);
     let said = child.wait_with_output().unwrap().stderr;
     let said = String::from_utf8_lossy(&said);
     holder.unlock().unwrap();
     let mut child = start(away.path(), &to);
-    soon("it is sent", || spooled(away.path()) == 0);
+    soon("it is sent", || spooled_for_others(away.path()) == 0);
     drop(child.stdin.take());
     child.wait().unwrap();
     assert!(said.is_empty() || said.contains("s1.json"), "{said}");
@@ -408,18 +421,55 @@ fn whoever_holds_the_notes_of_one_session_holds_up_nothing_else_that_was_left() 
 
 #[test]
 fn what_was_left_is_sent_by_the_next_pipe() {
-    let (away, dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    run(away.path(), &["--wait", "0"], SMALL.as_bytes());
-    assert_eq!(spooled(away.path()), 1);
+    let dir = tempfile::tempdir().unwrap();
     let server = Server::start(dir.path());
-    let to = ["--endpoint", &server.url, "--token", &server.token];
-    let mut child = start(away.path(), &to);
-    soon("it is sent", || spooled(away.path()) == 0);
+    let refused = ["--token", "wrong", "--wait", "0"];
+    run(dir.path(), &refused, SMALL.as_bytes());
+    let mut child = start(dir.path(), &[]);
+    soon("it is sent", || spooled(dir.path()) == 0);
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(SMALL.as_bytes()).unwrap();
     drop(stdin);
     assert!(child.wait().unwrap().success());
     assert_eq!(server.all("s1", 10).len(), 3);
+}
+
+/// A private run is none of a team's, and a team's server waits for its own.
+#[test]
+fn what_waits_for_one_server_goes_to_no_other() {
+    let (dir, team) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut theirs = Server::start_on(team.path(), "127.0.0.1:0", &["--no-examples"]);
+    let (address, url) = (theirs.address(), theirs.url.clone());
+    let to = ["--endpoint", &url, "--token", &theirs.token.clone()];
+    let at_once = [&to[..], &["--wait", "0"]].concat();
+    theirs.kill();
+    let of = |session: &str| SMALL.replace("s1", session).into_bytes();
+    run(dir.path(), &["--wait", "0"], &of("private"));
+    let output = run(dir.path(), &at_once, &of("shared"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains(&format!("--endpoint {url}")), "{said}");
+    assert_eq!((spooled(dir.path()), spooled_for_others(dir.path())), (1, 1));
+    let theirs = Server::start_on(team.path(), &address, &["--no-examples"]);
+    let mut child = start(dir.path(), &to);
+    soon("it is sent", || spooled_for_others(dir.path()) == 0);
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    assert_eq!(spooled(dir.path()), 1, "the private one stays");
+    run(dir.path(), &[&to[..2], &["--token", "wrong", "--wait", "0"]].concat(), &of("later"));
+    let ours = Server::start_on(dir.path(), "127.0.0.1:0", &["--no-examples"]);
+    soon("the private one is taken in", || spooled(dir.path()) == 0);
+    // What goes to this one now takes nothing of the other's along.
+    run(dir.path(), &[], &of("mine"));
+    assert_eq!(spooled_for_others(dir.path()), 1, "the team's stays");
+    let ids = |server: &Server| {
+        let rows = server.get("/api/v1/sessions").1["sessions"].clone();
+        let rows = rows.as_array().unwrap().iter();
+        let mut ids: Vec<String> = rows.map(|row| row["id"].as_str().unwrap().to_owned()).collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(ids(&theirs), ["shared"]);
+    assert_eq!(ids(&ours), ["mine", "private"]);
 }
 
 #[test]
