@@ -92,7 +92,8 @@ fn run(args: &Args) -> Result<Tally, Stop> {
     });
     let several = args.inputs.len() > 1 || args.inputs.iter().any(|input| input.is_dir());
     let several = several && !args.merge;
-    let mut outputs = Outputs::new(args.output.clone(), args.to, several).map_err(Stop::Why)?;
+    let outputs = Outputs::new(args.output.clone(), args.to, several, &inputs);
+    let mut outputs = outputs.map_err(Stop::Why)?;
     let mut progress = Progress::new(outputs.leaves_the_terminal());
     let mut work = Work {
         args,

@@ -17,6 +17,41 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     }
 }
 
+/// What tells a file from all others, whatever it is called: who writes must not take the place of what is read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FileId {
+    #[cfg(unix)]
+    device_and_inode: (u64, u64),
+    #[cfg(not(unix))]
+    path: PathBuf,
+}
+
+impl FileId {
+    /// Of the file of that name, or of standard input; `None` of what is no file, or is not there.
+    pub(crate) fn of(path: Option<&Path>) -> Option<FileId> {
+        #[cfg(unix)]
+        {
+            use std::os::fd::AsFd;
+            use std::os::unix::fs::MetadataExt;
+            let facts = match path {
+                Some(path) => path.metadata(),
+                None => {
+                    let input = io::stdin().as_fd().try_clone_to_owned();
+                    input.and_then(|input| File::from(input).metadata())
+                }
+            };
+            let facts = facts.ok().filter(Metadata::is_file)?;
+            let device_and_inode = (facts.dev(), facts.ino());
+            Some(FileId { device_and_inode })
+        }
+        #[cfg(not(unix))]
+        {
+            let path = path?.canonicalize().ok().filter(|path| path.is_file())?;
+            Some(FileId { path })
+        }
+    }
+}
+
 /// A file beside the one it will be, with the rights that one has or a new file has; it is gone unless it takes its place.
 ///
 /// # Errors

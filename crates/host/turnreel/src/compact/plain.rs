@@ -10,7 +10,7 @@ use chat_event::{ChatEvent, Payload};
 use chat_store::{Folding, LogBytes, fold, has_checksum};
 
 use super::{report, shown, view_of};
-use crate::draft;
+use crate::draft::{self, FileId};
 use crate::unpack::unpacked;
 
 /// Compacts `what` into `output`, or to standard output.
@@ -42,11 +42,8 @@ pub(super) fn compact(what: &Path, output: Option<&Path>) -> Result<String, Stri
         return Ok(report(&name, folding));
     };
     let could_not_write = |why: io::Error| format!("could not write: {why}: {}", shown(output));
-    let same = |one: &Path, other: &Path| {
-        let (one, other) = (one.canonicalize().ok()?, other.canonicalize().ok()?);
-        Some(one == other)
-    };
-    if same(what, output) == Some(true) {
+    let input = FileId::of((!is_stdin).then_some(what));
+    if input.is_some() && input == FileId::of(Some(output)) {
         return Err(format!("the input and the output are one file: {name}"));
     }
     let named = draft::beside(output).map_err(could_not_write)?;

@@ -14,6 +14,7 @@ use super::Stop;
 use crate::convert::inputs::{self, Input};
 use crate::convert::{Session, open_input, shown};
 use crate::data_dir;
+use crate::draft::FileId;
 use crate::trace::log_of;
 
 /// A longer body stays where it is: its line would be longer than a reader takes.
@@ -29,7 +30,7 @@ pub(super) struct Source {
     had: Option<Had>,
     faults: Vec<String>,
     /// What standard input gave.
-    _spooled: Option<NamedTempFile>,
+    spooled: Option<NamedTempFile>,
 }
 
 /// How many events a session had.
@@ -57,7 +58,7 @@ impl Source {
             let spooled =
                 spool().map_err(|why| format!("could not read: {why}: standard input"))?;
             let mut source = Source::of_file(spooled.path(), from, "standard input".to_owned())?;
-            source._spooled = Some(spooled);
+            source.spooled = Some(spooled);
             return Ok(source);
         }
         if named.is_dir() {
@@ -91,7 +92,7 @@ impl Source {
             blobs: folder.map(Blobs::beside),
             had: None,
             faults: refused,
-            _spooled: None,
+            spooled: None,
         })
     }
 
@@ -150,6 +151,15 @@ impl Source {
             self.faults.append(&mut faults);
         }
         Ok(())
+    }
+
+    /// Whether that is a file that it is read from.
+    pub(super) fn is_read_from(&self, path: &Path) -> bool {
+        let Some(place) = FileId::of(Some(path)) else {
+            return false;
+        };
+        let stdin = self.spooled.as_ref().and_then(|_| FileId::of(None));
+        self.input.files().chain(stdin).any(|file| file == place)
     }
 
     /// What could not be read of it.

@@ -1,0 +1,74 @@
+//! Where `convert`, `export` and `compact` write, and what they leave there.
+
+// Helpers of tests may panic as the tests do.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod support;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use support::PROGRAM;
+use support::command::text;
+
+/// Each command with what makes it write a log.
+const COMMANDS: [&[&str]; 3] = [
+    &["convert", "--to", "events"],
+    &["export", "--to", "jsonl"],
+    &["compact"],
+];
+
+fn line(nth: usize, text: &str) -> String {
+    format!(
+        r#"{{"id":"e{nth}","timestamp":{nth},"sessionId":"s1","type":"user_message","payload":{{"text":"{text}"}}}}"#
+    ) + "\n"
+}
+
+fn run(command: &[&str], more: &[&Path]) -> Output {
+    let mut program = Command::new(PROGRAM);
+    program.args(command).args(more).output().unwrap()
+}
+
+#[test]
+fn a_session_is_not_written_over_by_what_is_made_of_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.jsonl");
+    let log = line(1, "Hello");
+    std::fs::write(&path, &log).unwrap();
+    let mut places = vec![path.clone(), dir.path().join("./s.jsonl")];
+    #[cfg(unix)]
+    {
+        let link = dir.path().join("link.jsonl");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        let other = dir.path().join("other.jsonl");
+        std::fs::hard_link(&path, &other).unwrap();
+        places.extend([link, other]);
+    }
+    for command in COMMANDS {
+        for place in &places {
+            let output = run(command, &[&path, Path::new("-o"), place]);
+            let said = text(&output.stderr);
+            let told = "the input and the output are one file: ";
+            assert!(said.contains(told), "{command:?} {place:?}: {said}");
+            assert_ne!(output.status.code(), Some(0), "{command:?}");
+        }
+        #[cfg(unix)]
+        {
+            let input = std::fs::File::open(&path).unwrap();
+            let mut program = Command::new(PROGRAM);
+            program.args(command).args(["-", "-o"]).arg(&path);
+            let output = program.stdin(input).output().unwrap();
+            let said = text(&output.stderr);
+            assert!(said.contains("are one file"), "{command:?}: {said}");
+        }
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), log);
+    // Each of several inputs, in the folder of all outputs.
+    let events = dir.path().join("s.events.jsonl");
+    std::fs::write(&events, &log).unwrap();
+    let inputs: [&Path; 4] = [&path, &events, Path::new("-o"), dir.path()];
+    let output = run(COMMANDS[0], &inputs);
+    let said = text(&output.stderr);
+    assert!(said.contains("s.events.jsonl"), "{said}");
+    assert_eq!(std::fs::read_to_string(&events).unwrap(), log);
+}
