@@ -270,6 +270,20 @@ fn a_file_is_followed_until_its_session_ends() {
     assert_eq!(following.child.wait().unwrap().code(), Some(0));
 }
 
+#[test]
+fn a_log_that_is_removed_is_not_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.jsonl");
+    std::fs::write(&path, line(0, "user_message", &json!({"text": "Go"}))).unwrap();
+    let mut following = Following::start(&["-f", path.to_str().unwrap()], Stdio::null());
+    assert_eq!(following.next(), "[1] ▶ Go");
+    std::fs::remove_file(&path).unwrap();
+    let told = "turnreel trace: the session's log was removed: ";
+    assert_eq!(following.next(), format!("{told}{}", path.display()));
+    let status = support::wait_for(&mut following.child, Duration::from_secs(10));
+    assert_eq!(status.code(), Some(1));
+}
+
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_the_looking_and_not_the_session() {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, Dialect, SessionReader};
@@ -13,6 +14,9 @@ use crate::convert::{Reading, open};
 /// How the logs of the data folder end.
 const LOG_ENDING: &str = ".events.jsonl";
 const PACKED_ENDING: &str = ".packed.json";
+
+/// A log that is not there for so long was removed: while it goes on in a new file there is a moment without one.
+const REMOVED_AFTER: Duration = Duration::from_secs(1);
 
 /// One source.
 pub(super) struct Source {
@@ -25,6 +29,8 @@ pub(super) struct Source {
     sessions: BTreeSet<String>,
     /// It said itself that it is over.
     over: bool,
+    /// Since when its file is not there.
+    missing_since: Option<Instant>,
     failed: Option<String>,
 }
 
@@ -70,6 +76,7 @@ impl Source {
             events: Vec::new(),
             sessions: BTreeSet::new(),
             over: false,
+            missing_since: None,
             failed: None,
         })
     }
@@ -84,6 +91,7 @@ impl Source {
         match read {
             Ok(true) => true,
             Ok(false) => {
+                self.look_for_removal();
                 self.look_for_cut();
                 false
             }
@@ -152,6 +160,22 @@ impl Source {
             if !self.sessions.contains(&event.session_id) {
                 self.sessions.insert(event.session_id.clone());
             }
+        }
+    }
+
+    /// Nothing more comes of a file that was removed: where its session goes on, that is in another one.
+    fn look_for_removal(&mut self) {
+        let found = self.path.as_ref().map(|path| path.metadata());
+        let is_missing = found.is_some_and(
+            |found| matches!(found, Err(why) if why.kind() == std::io::ErrorKind::NotFound),
+        );
+        if !is_missing {
+            self.missing_since = None;
+            return;
+        }
+        let since = self.missing_since.get_or_insert_with(Instant::now);
+        if since.elapsed() >= REMOVED_AFTER {
+            self.failed = Some("the session's log was removed".to_owned());
         }
     }
 
