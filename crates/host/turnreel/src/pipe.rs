@@ -186,10 +186,7 @@ fn report(outcome: &Outcome, sent_by: &str) -> ExitCode {
             path.display()
         );
     }
-    match outcome.lost {
-        0 => ExitCode::SUCCESS,
-        _ => ExitCode::FAILURE,
-    }
+    ExitCode::from(u8::from(outcome.lost > 0 || outcome.output_failed))
 }
 
 /// Looks for the server anew each time: it may have been started again on another port.

@@ -502,22 +502,53 @@ fn an_agent_that_ends_before_it_says_anything_is_told_of_as_such() {
 }
 
 #[test]
-fn a_reader_that_leaves_ends_the_pipe_and_what_was_said_arrives() {
+fn what_comes_after_a_reader_has_left_is_recorded_and_that_is_said_once() {
     let dir = tempfile::tempdir().unwrap();
     let server = Server::start(dir.path());
     let mut child = start(dir.path(), &[]);
     drop(child.stdout.take());
     let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(SMALL.as_bytes()).unwrap();
-    // The first words may still find a reader: a process that another test is starting holds our end until it runs its
-    // program. So the agent goes on, as agents do. It says nothing more, and its input stays open.
-    let until = Instant::now() + Duration::from_secs(10);
-    while stdin.write_all(b"\n").is_ok() {
-        assert!(Instant::now() < until, "the agent is read on for nobody");
-        std::thread::sleep(Duration::from_millis(20));
+    for line in SMALL.lines() {
+        // The first words may still find a reader: a process that another test is starting holds our end until it runs
+        // its program.
+        std::thread::sleep(Duration::from_millis(300));
+        writeln!(stdin, "{line}").unwrap();
     }
-    let status = support::wait_for(&mut child, Duration::from_secs(10));
-    assert_eq!(status.code(), Some(0));
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said.matches("nobody reads the output").count(), 1, "{said}");
+    assert_eq!(server.all("s1", 10).len(), 3);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_output_that_cannot_be_written_is_a_fault_and_the_session_is_recorded() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let full = std::fs::File::options().write(true).open("/dev/full");
+    let mut child = Command::new(PROGRAM)
+        .args(["pipe", "--data"])
+        .arg(dir.path())
+        .env_remove("TURNREEL_ENDPOINT")
+        .env_remove("TURNREEL_TOKEN")
+        .stdin(std::process::Stdio::piped())
+        .stdout(full.unwrap())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    for line in SMALL.lines() {
+        writeln!(stdin, "{line}").unwrap();
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr);
+    let told = "could not write the output: No space left";
+    assert_eq!(said.matches(told).count(), 1, "{said}");
     assert_eq!(server.all("s1", 10).len(), 3);
 }
 
