@@ -174,6 +174,8 @@ fn working_directory() -> Option<String> {
 
 fn report(outcome: &Outcome, sent_by: &str) -> ExitCode {
     for note in &outcome.notes {
+        // One may quote what an agent printed.
+        let note = chat_feed::projections::trace::clean(note);
         eprintln!("turnreel pipe: {note}");
     }
     if let Some(why) = &outcome.not_a_session {

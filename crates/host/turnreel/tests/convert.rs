@@ -192,11 +192,35 @@ fn the_exit_says_what_could_not_be_read() {
     assert_eq!(output.status.code(), Some(1));
     let told = text(&output.stderr);
     assert!(
-        told.contains("could not read 2 lines (lines 5, 10)"),
+        told.contains("could not read 2 lines (line 5: ") && told.contains("; line 10: "),
         "{told}"
     );
     assert!(told.contains(damaged), "{told}");
     assert!(converted_lines(&output).len() > 20, "the rest is read");
+
+    // A line that nobody could hold is left out with its reason, by all who read.
+    let long = dir.path().join("long.jsonl");
+    let word = "a".repeat(17 * 1024 * 1024);
+    let turn_end = r#"{"id":"a","timestamp":1,"sessionId":"s","type":"turn_end","payload":{}}"#;
+    let user = r#"{"id":"b","timestamp":1,"sessionId":"s","type":"user_message","payload":{"text":"#;
+    std::fs::write(&long, format!("{turn_end}\n{user}\"{word}\"}}}}\n")).unwrap();
+    for reads in [
+        &["convert"][..],
+        &["export", "--to", "jsonl"],
+        &["trace"],
+        &["pipe", "--wait", "0"],
+    ] {
+        let mut program = Command::new(PROGRAM);
+        program.args(reads).env("TURNREEL_DATA", dir.path());
+        let input = std::fs::File::open(&long).unwrap();
+        match reads[0] {
+            "pipe" => program.stdin(input),
+            _ => program.arg(&long),
+        };
+        let told = text(&program.output().unwrap().stderr);
+        let why = "could not read 1 line (line 2: it is longer than 16 MiB)";
+        assert!(told.contains(why), "{reads:?}: {told}");
+    }
 
     let notes = dir.path().join("notes.txt");
     std::fs::write(&notes, "no session\n").unwrap();
