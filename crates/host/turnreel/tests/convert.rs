@@ -350,11 +350,19 @@ fn packed_input_is_read_as_it_is_unpacked() {
     }
     let cut = dir.path().join("cut.jsonl.gz");
     std::fs::write(&cut, &gz[..gz.len() / 2]).unwrap();
-    let output = convert(&[&cut.to_string_lossy()]);
-    assert_ne!(output.status.code(), Some(0));
-    let told = text(&output.stderr);
+    // One that is cut off is a log that was cut off: what came is written, and that there was more is said.
     let at = format!("the gzip file is cut off after {} bytes", gz.len() / 2);
-    assert!(told.contains(&at), "{told}");
+    for (program, name) in [("convert", "cut.events.jsonl"), ("export", "cut.jsonl")] {
+        let place = dir.path().join(name);
+        let args = [&*cut.to_string_lossy(), "-o", &*place.to_string_lossy()];
+        let output = command::run(program, &args, b"");
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{program}: {told}");
+        assert!(told.contains(&at), "{program}: {told}");
+        assert!(!told.contains("nothing was read"), "{program}: {told}");
+        let written = std::fs::read_to_string(&place).unwrap();
+        assert!(written.lines().count() > 3, "{program}: {written}");
+    }
 }
 
 /// When a file was written says nothing of when its first lines happened, where others say that themselves.

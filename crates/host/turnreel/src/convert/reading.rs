@@ -107,7 +107,8 @@ impl Session for Reading {
     }
 
     fn faults(&self) -> Vec<String> {
-        self.unreadable().into_iter().collect()
+        let faults = [self.cut.clone(), self.unreadable()];
+        faults.into_iter().flatten().collect()
     }
 
     fn is_log(&self) -> bool {
@@ -122,6 +123,8 @@ pub(crate) struct Reading {
     arrival_ms: i64,
     piece: Vec<u8>,
     n_bytes: u64,
+    /// Why what is behind the last piece could not be unpacked.
+    cut: Option<String>,
     /// The first lines that could not be read.
     unread: UnreadLines,
 }
@@ -134,6 +137,7 @@ impl Reading {
             arrival_ms,
             piece: vec![0; PIECE_BYTES],
             n_bytes: 0,
+            cut: None,
             unread: UnreadLines::default(),
         }
     }
@@ -144,8 +148,17 @@ impl Reading {
     ///
     /// Where the input refuses or is no session.
     pub(crate) fn read(&mut self, events: &mut Vec<ChatEvent>) -> Result<bool, Failed> {
-        if self.read_more(events)? {
-            return Ok(true);
+        match self.read_more(events) {
+            Ok(true) => return Ok(true),
+            Ok(false) => {}
+            // What could be unpacked before the damage is there, as that of a log which was cut off.
+            Err(Failed::Io(why)) if why.kind() == io::ErrorKind::InvalidData && self.n_bytes > 0 => {
+                let read = self.finish(events);
+                let failed = Failed::Io(why);
+                self.cut = Some(failed.to_string());
+                return read.map(|()| false).map_err(|_| failed);
+            }
+            Err(why) => return Err(why),
         }
         self.finish(events)?;
         Ok(false)
