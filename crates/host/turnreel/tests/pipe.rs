@@ -68,7 +68,22 @@ fn what_goes_in_comes_out_byte_for_byte_and_the_session_arrives() {
     // The same once more changes nothing: the source's ids are the events' ids.
     let id = row["id"].as_str().unwrap();
     let before = server.all(id, 1000);
-    run(dir.path(), &["--prompt", "Read README.md"], &input);
+    let output = run(dir.path(), &["--prompt", "Read README.md"], &input);
+    assert_eq!(server.all(id, 1000).len(), before.len());
+    // Some have the time of their arrival, which is another one now: they are there all the same.
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("were there already"), "{said}");
+    assert!(!said.contains("another source"), "{said}");
+    assert!(!dir.path().join("spool/refused").exists(), "{said}");
+    drop(server);
+    run(
+        dir.path(),
+        &["--prompt", "Read README.md", "--wait", "0"],
+        &input,
+    );
+    let server = Server::start(dir.path());
+    soon("the events are taken in", || spooled(dir.path()) == 0);
+    assert!(!dir.path().join("spool/refused").exists());
     assert_eq!(server.all(id, 1000).len(), before.len());
 }
 
