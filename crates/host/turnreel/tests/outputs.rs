@@ -72,3 +72,32 @@ fn a_session_is_not_written_over_by_what_is_made_of_it() {
     assert!(said.contains("s.events.jsonl"), "{said}");
     assert_eq!(std::fs::read_to_string(&events).unwrap(), log);
 }
+
+/// What a half written file would leave is as long as a session, and hidden.
+#[cfg(unix)]
+#[test]
+fn a_signal_leaves_nothing_half_written() {
+    use std::io::Write;
+    let dir = tempfile::tempdir().unwrap();
+    for command in COMMANDS {
+        // What export keeps of standard input lies in the folder for such files.
+        for signal in ["INT", "TERM"] {
+            let mut child = Command::new(PROGRAM)
+                .args(command)
+                .args(["-", "-o"])
+                .arg(dir.path().join("out.jsonl"))
+                .env("TMPDIR", dir.path())
+                .stdin(std::process::Stdio::piped())
+                .spawn()
+                .unwrap();
+            let mut stdin = child.stdin.take().unwrap();
+            stdin.write_all(line(1, "Hello").as_bytes()).unwrap();
+            let n_files = || std::fs::read_dir(dir.path()).unwrap().count();
+            support::soon("it writes", || n_files() > 0);
+            support::signal(&child, signal);
+            let status = support::wait_for(&mut child, std::time::Duration::from_secs(10));
+            assert_eq!(status.code(), None, "{command:?}: the signal ends it");
+            assert_eq!(n_files(), 0, "{command:?} {signal}");
+        }
+    }
+}

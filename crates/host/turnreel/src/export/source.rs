@@ -14,7 +14,7 @@ use super::Stop;
 use crate::convert::inputs::{self, Input};
 use crate::convert::{Session, open_input, shown};
 use crate::data_dir;
-use crate::draft::FileId;
+use crate::draft::{self, FileId};
 use crate::trace::log_of;
 
 /// A longer body stays where it is: its line would be longer than a reader takes.
@@ -203,7 +203,7 @@ impl Source {
 
 /// All of standard input, in a file that goes with the program.
 fn spool() -> io::Result<NamedTempFile> {
-    let mut file = NamedTempFile::new()?;
+    let mut file = draft::going_with_us(NamedTempFile::new)?;
     io::copy(&mut io::stdin().lock(), &mut file)?;
     file.flush()?;
     Ok(file)
