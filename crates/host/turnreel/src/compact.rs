@@ -38,7 +38,8 @@ pub(crate) fn command(args: Args) -> ExitCode {
     let is_plain = args.output.is_some() || args.what.as_os_str() == "-";
     let done = match is_plain {
         true => {
-            plain::compact(&args.what, args.output.as_deref()).map(|report| eprintln!("{report}"))
+            let compacted = plain::compact(&args.what, args.output.as_deref());
+            compacted.map(|report| report.iter().for_each(|report| eprintln!("{report}")))
         }
         false => compact_session(&args.what, args.data).map(|report| println!("{report}")),
     };

@@ -101,3 +101,44 @@ fn a_signal_leaves_nothing_half_written() {
         }
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_reader_who_has_seen_enough_is_no_fault_of_any_command() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("long.jsonl");
+    let long = "a word ".repeat(1000);
+    let log: String = (0..1000).map(|nth| line(nth, &long)).collect();
+    std::fs::write(&path, &log).unwrap();
+    let path = path.to_str().unwrap();
+    for args in [
+        &["convert", path][..],
+        &["export", path, "--to", "jsonl"],
+        &["export", path],
+        &["compact", path, "-o", "-"],
+    ] {
+        let (command, args) = args.split_first().unwrap();
+        let output = support::command::read_one_line(command, args);
+        assert_eq!(text(&output.stderr), "", "{command}");
+        assert_eq!(output.status.code(), Some(0), "{command}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_output_that_cannot_be_written_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.jsonl");
+    std::fs::write(&path, line(1, "Hello")).unwrap();
+    let more: [&[&str]; 3] = [&[], &[], &["-o", "-"]];
+    for (command, more) in COMMANDS.into_iter().zip(more) {
+        let full = std::fs::File::options().write(true).open("/dev/full");
+        let mut program = Command::new(PROGRAM);
+        program.args(command).arg(&path).args(more);
+        let output = program.stdout(full.unwrap()).output().unwrap();
+        let said = text(&output.stderr);
+        assert!(said.contains("could not write: "), "{command:?}: {said}");
+        assert!(said.contains(": standard output"), "{command:?}: {said}");
+        assert_ne!(output.status.code(), Some(0), "{command:?}");
+    }
+}
