@@ -120,7 +120,24 @@ fn the_exit_says_what_could_not_be_read() {
     let data = dir.path().to_str().unwrap();
     let output = trace(&["--data", data, "no-such-session"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("no file, and no session"));
+    let told = text(&output.stderr);
+    assert!(told.contains("no file, and no session"), "{told}");
+    assert!(told.contains(data), "{told}");
+    // A session that no server has taken yet is not lost.
+    for more in [&[][..], &["--endpoint", "http://127.0.0.1:9", "--token", "t"]] {
+        let mut args = vec!["--wait", "0", "--data", data, "--session", "waits"];
+        args.extend(more);
+        let input = std::fs::read(&good).unwrap();
+        support::command::run("pipe", &args, &input);
+        let told = text(&trace(&["--data", data, "waits"]).stderr);
+        assert!(told.contains("wait for their server in "), "{told}");
+        let told = told.split("server in ").nth(1).unwrap().trim();
+        std::fs::remove_file(told).unwrap();
+    }
+    // What is there and cannot be opened is not said to be missing.
+    let below = format!("{notes}/s.jsonl");
+    let told = text(&trace(&[&below]).stderr);
+    assert!(told.contains("could not open: "), "{told}");
     assert_eq!(
         trace(&["--quiet", "--verbose", &good]).status.code(),
         Some(2)

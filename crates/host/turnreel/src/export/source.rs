@@ -13,9 +13,8 @@ use tempfile::NamedTempFile;
 use super::Stop;
 use crate::convert::inputs::{self, Input};
 use crate::convert::{Session, open_input, shown};
-use crate::data_dir;
 use crate::draft::{self, FileId};
-use crate::trace::log_of;
+use crate::trace::{Named, find};
 
 /// A longer body stays where it is: its line would be longer than a reader takes.
 const BODY_BYTES: u64 = 8 * 1024 * 1024;
@@ -54,25 +53,17 @@ impl Source {
         from: Option<Dialect>,
     ) -> Result<Source, String> {
         let name = shown(named);
-        if named.as_os_str() == "-" {
-            let spooled =
-                spool().map_err(|why| format!("could not read: {why}: standard input"))?;
-            let mut source = Source::of_file(spooled.path(), from, "standard input".to_owned())?;
-            source.spooled = Some(spooled);
-            return Ok(source);
-        }
-        if named.is_dir() {
-            return Err(format!("a folder, where one session is wanted: {name}"));
-        }
-        if named.exists() {
-            return Source::of_file(named, from, name);
-        }
-        let data = data_dir::resolve(data)?;
-        match log_of(&data, &named.to_string_lossy())? {
-            Some(path) => Source::of_file(&path, Some(Dialect::ChatEvents), name),
-            None => Err(format!(
-                "no file, and no session of the data folder: {name}"
-            )),
+        match find(named, data)? {
+            Named::Stdin => {
+                let spooled =
+                    spool().map_err(|why| format!("could not read: {why}: standard input"))?;
+                let name = "standard input".to_owned();
+                let mut source = Source::of_file(spooled.path(), from, name)?;
+                source.spooled = Some(spooled);
+                Ok(source)
+            }
+            Named::File(path) => Source::of_file(&path, from, name),
+            Named::Log(path) => Source::of_file(&path, Some(Dialect::ChatEvents), name),
         }
     }
 
