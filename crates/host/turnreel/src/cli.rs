@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use chat_normalize::{Dialect, NotASession};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{
@@ -106,9 +107,12 @@ enum Command {
 /// Runs the program's command.
 pub fn main() -> ExitCode {
     // What stands for one start of the server is nothing to be told of.
-    let program = Cli::command().mut_subcommand("config", |config| {
+    let mut program = Cli::command().mut_subcommand("config", |config| {
         config.mut_arg("ready_json", |arg| arg.hide(true))
     });
+    for reads in ["pipe", "trace", "convert", "export"] {
+        program = program.mut_subcommand(reads, |reads| reads.mut_arg("from", with_formats));
+    }
     let read = config::read(&program, with_command(std::env::args_os().collect()));
     let given = match read {
         Ok(given) => given,
@@ -138,6 +142,18 @@ pub fn main() -> ExitCode {
             ExitCode::from(u8::from(printed.is_err()))
         }
     }
+}
+
+/// The option that names a format, with all there are for who asks for help.
+fn with_formats(from: clap::Arg) -> clap::Arg {
+    let help = from.get_help().map(ToString::to_string);
+    let help = help.unwrap_or_default();
+    let words: Vec<_> = Dialect::all().map(Dialect::word).collect();
+    from.long_help(format!(
+        "{help}\n\nOne of: {}. That is {}.",
+        words.join(", "),
+        NotASession::formats()
+    ))
 }
 
 /// The arguments with the command that is meant where none is named: `turnreel --no-open` is `turnreel watch --no-open`.

@@ -90,6 +90,16 @@ fn run(args: &Args) -> Result<Tally, Stop> {
         tally.n_refused += 1;
         eprintln!("turnreel convert: {why}");
     });
+    for folder in args.inputs.iter().filter(|input| input.is_dir()) {
+        let is_below = |input: &Input| {
+            let path = input.path.as_ref();
+            path.is_some_and(|path| path.starts_with(folder))
+        };
+        if !inputs.iter().any(is_below) {
+            let folder = shown(folder);
+            eprintln!("turnreel convert: no session files below it: {folder}");
+        }
+    }
     let several = args.inputs.len() > 1 || args.inputs.iter().any(|input| input.is_dir());
     let several = several && !args.merge;
     let outputs = Outputs::new(args.output.clone(), args.to, several, &inputs);

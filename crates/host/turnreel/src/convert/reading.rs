@@ -50,8 +50,9 @@ pub(crate) enum Failed {
 impl std::fmt::Display for Failed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            // Which formats there are is said where help is asked for.
             Failed::NotASession(why) => {
-                f.write_str(&chat_feed::projections::trace::clean(&why.to_string()))
+                f.write_str(&chat_feed::projections::trace::clean(&why.place()))
             }
             Failed::Io(why) => write!(f, "could not read: {why}"),
             Failed::Merge(why) => f.write_str(why),
