@@ -19,7 +19,9 @@ use std::process::ExitCode;
 
 use chat_normalize::{AT_REST, Context, Dialect, SessionReader};
 
+use crate::cli::DataArg;
 use crate::pipe::parse_dialect;
+use crate::trace::{self, Named};
 use forms::Form;
 use inputs::{Input, Origin};
 use joined::JoinedReading;
@@ -32,8 +34,8 @@ use timed::Timed;
 /// What `turnreel convert` is told.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Files, folders with all session files below them, or - for standard input. What a session keeps in files of its
-    /// own, as its sub-agents, is read with it.
+    /// Files, folders with all session files below them, sessions of the data folder by their ids (or how these begin), or
+    /// - for standard input. What a session keeps in files of its own, as its sub-agents, is read with it.
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
 
@@ -52,6 +54,9 @@ pub(crate) struct Args {
     /// Write to this file, or with several inputs into this folder [default: standard output].
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
+
+    #[command(flatten)]
+    data: DataArg,
 }
 
 /// What became of all inputs.
@@ -86,10 +91,20 @@ enum Stop {
 
 fn run(args: &Args) -> Result<Tally, Stop> {
     let mut tally = Tally::default();
-    let inputs = inputs::list(&args.inputs, &mut |why| {
+    let mut refuse = |why| {
         tally.n_refused += 1;
         eprintln!("turnreel convert: {why}");
-    });
+    };
+    let mut named = Vec::new();
+    for input in &args.inputs {
+        match path_of(input, args.data.data.clone()) {
+            Ok(path) => named.push(path),
+            // Without one of its sources it would not be the run.
+            Err(why) if args.merge => return Err(Stop::Why(why)),
+            Err(why) => refuse(why),
+        }
+    }
+    let inputs = inputs::list(&named, &mut refuse);
     for folder in args.inputs.iter().filter(|input| input.is_dir()) {
         let is_below = |input: &Input| {
             let path = input.path.as_ref();
@@ -143,6 +158,17 @@ fn run(args: &Args) -> Result<Tally, Stop> {
         eprintln!("turnreel convert: nothing was read");
     }
     Ok(tally)
+}
+
+/// Where an input lies: a session of the data folder has its log there.
+fn path_of(named: &Path, data: Option<PathBuf>) -> Result<PathBuf, String> {
+    if named.is_dir() {
+        return Ok(named.to_owned());
+    }
+    match trace::find(named, data)? {
+        Named::Stdin => Ok(named.to_owned()),
+        Named::File(path) | Named::Log(path) => Ok(path),
+    }
 }
 
 /// What is done with the inputs, one after another.
