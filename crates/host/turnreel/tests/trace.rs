@@ -376,6 +376,54 @@ fn a_session_is_read_while_the_server_holds_the_folder() {
     );
 }
 
+/// Who asks for a session has to know which there are.
+#[test]
+fn sessions_are_listed_and_named_by_their_ids_while_a_server_holds_the_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().to_str().unwrap();
+    let list = |more: &[&str]| {
+        let args = [&["--data", data], more].concat();
+        let output = support::command::run("list", &args, b"");
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let server = Server::start_on(dir.path(), "127.0.0.1:0", &["--no-examples"]);
+    assert_eq!(list(&[]), "");
+    let log = [
+        line(0, "user_message", &json!({"text": "Build\tit"})),
+        line(1, "turn_end", &json!({})),
+    ];
+    let events: Vec<serde_json::Value> = log
+        .iter()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(server.post("s1", &json!(events)).0, 200);
+    let row: serde_json::Value = serde_json::from_str(&list(&["--json"])).unwrap();
+    assert_eq!(
+        (&row["id"], &row["events"], &row["status"]),
+        (&json!("s1"), &json!(2), &json!("idle"))
+    );
+    let told = list(&[]);
+    assert!(told.starts_with("s1\tidle\t0 min\t2\t-\tBuild"), "{told}");
+    // The beginning of an id is enough for all that read.
+    let out = dir.path().join("out.jsonl");
+    for args in [
+        &["convert", "s", "--data", data][..],
+        &["compact", "s", "--data", data, "-o", out.to_str().unwrap()],
+        &["export", "s", "--data", data, "--to", "jsonl"],
+    ] {
+        let output = support::command::run(args[0], &args[1..], b"");
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    }
+    let told = support::command::run("compact", &["no.jsonl", "--data", data], b"");
+    assert!(text(&told.stderr).contains("no file, and no session"));
+    // A file in the place of a command.
+    let told = Command::new(PROGRAM).arg(&out).output().unwrap();
+    let said = text(&told.stderr);
+    assert!(said.contains("turnreel export "), "{said}");
+    assert_eq!(told.status.code(), Some(2));
+}
+
 #[test]
 fn a_packed_file_is_told_like_the_file_itself() {
     let dir = tempfile::tempdir().unwrap();
