@@ -133,9 +133,8 @@ fn plan(source: &mut Source, keep: &[String]) -> Result<Plan, Stop> {
     }
     for kind in keep {
         plan.keep(kind, true);
-        let mut kinds: Vec<&str> = plan.found().iter().map(|found| &*found.kind).collect();
+        let kinds: Vec<&str> = plan.found().iter().map(|found| found.kind).collect();
         if !kinds.contains(&kind.as_str()) {
-            kinds.dedup();
             let found = match kinds.is_empty() {
                 true => "nothing was found to mask".to_owned(),
                 false => format!("what was found is of: {}", kinds.join(", ")),
