@@ -259,7 +259,10 @@ impl Work<'_> {
                     Some(sheet) => sheet,
                     None => sheet.insert(self.outputs.begin(input).map_err(Stop::Why)?),
                 };
-                for event in events.drain(..) {
+                // A transcript tells when it was to who reads it, and not which file it was made of.
+                let is_untold = self.args.to == Form::Markdown && session.is_untimed();
+                for mut event in events.drain(..) {
+                    event.timestamp = event.timestamp.filter(|_| !is_untold);
                     projection.push(&event, sheet);
                 }
                 sheet.check().map_err(|why| stop(&why, self.outputs))?;

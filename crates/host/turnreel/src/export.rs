@@ -95,6 +95,7 @@ fn run(args: &Args) -> Result<ExitCode, Stop> {
         let why = "the input and the output are one file";
         return Err(format!("{why}: {}", shown(path)).into());
     }
+    source.is_transcript = form == Form::Markdown;
     let masker = match args.no_mask {
         true => None,
         false => Some(Masker::new(plan(&mut source, &args.keep)?)),

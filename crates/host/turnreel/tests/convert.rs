@@ -410,6 +410,29 @@ fn lines_without_a_time_have_that_of_those_beside_them() {
     }
 }
 
+/// When the file was written is not when its session began.
+#[test]
+fn a_transcript_of_a_stream_without_times_states_none() {
+    let lines = [
+        r#"{"type":"thread.started","thread_id":"t"}"#,
+        r#"{"type":"turn.started"}"#,
+        r#"{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"Done."}}"#,
+        r#"{"type":"turn.completed","usage":{"input_tokens":9,"cached_input_tokens":0,"output_tokens":1}}"#,
+    ];
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run.jsonl");
+    std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+    let path = path.to_str().unwrap();
+    for (program, args) in [
+        ("convert", &["--to", "markdown", path][..]),
+        ("export", &["--to", "markdown", path]),
+    ] {
+        let told = text(&command::run(program, args, b"").stdout);
+        assert!(told.contains("Done."), "{told}");
+        assert!(!told.contains("Started"), "{told}");
+    }
+}
+
 /// A page as `turnreel export` writes it, as far as a reader looks at it.
 fn page_of(log: &str) -> String {
     use base64::Engine;

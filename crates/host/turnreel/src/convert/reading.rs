@@ -88,6 +88,11 @@ pub(crate) trait Session {
         false
     }
 
+    /// Whether it says no times, and has that of its file, which is not when it was.
+    fn is_untimed(&self) -> bool {
+        false
+    }
+
     /// Files that lie beside the session, and are not of it.
     fn unread(&self) -> Vec<PathBuf> {
         Vec::new()

@@ -27,6 +27,8 @@ pub(super) struct Source {
     blobs: Option<Blobs>,
     /// What it had when it was read first.
     had: Option<Had>,
+    /// Whether it is told to who reads it: the time of its file is none of the session's.
+    pub(super) is_transcript: bool,
     faults: Vec<String>,
     /// What standard input gave.
     spooled: Option<NamedTempFile>,
@@ -82,6 +84,7 @@ impl Source {
             name,
             blobs: folder.map(Blobs::beside),
             had: None,
+            is_transcript: false,
             faults: refused,
             spooled: None,
         })
@@ -117,6 +120,9 @@ impl Source {
                     break;
                 }
                 n_events += 1;
+                if self.is_transcript && session.is_untimed() {
+                    event.timestamp = None;
+                }
                 self.put_back(&mut event, &mut faults);
                 show(&event)?;
             }
