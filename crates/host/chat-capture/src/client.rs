@@ -301,7 +301,9 @@ fn read_text(
         }),
         409 if answer["error"]["code"] == "id_conflict" => {
             let items = answer["results"].as_array().into_iter().flatten();
-            let there = items.enumerate().filter(|(_, item)| item["onlyTime"] == true);
+            let there = items
+                .enumerate()
+                .filter(|(_, item)| item["onlyTime"] == true);
             Err(Error::IdsTaken {
                 why: why(),
                 there: there.map(|(at, _)| at).collect(),

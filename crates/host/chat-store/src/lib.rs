@@ -37,9 +37,7 @@ pub use now::{Ask, Doing, Whole};
 pub use pace::Pace;
 pub use random::{new_token, random_base64url};
 pub use session_id::SessionId;
-pub use store::{
-    Options, Restoring, Rows, Session, Store, StoredBody, SyncPolicy, now_ms, rows,
-};
+pub use store::{Options, Restoring, Rows, Session, Store, StoredBody, SyncPolicy, now_ms, rows};
 pub use summary::Summary;
 pub use whole::WHOLE_BYTES;
 

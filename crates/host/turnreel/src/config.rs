@@ -122,7 +122,10 @@ fn of_environment(program: &Command, args: &[OsString], why: &clap::Error) -> Op
     let long = told.split_whitespace().next()?;
     let is_given = args.iter().any(|arg| {
         let arg = arg.to_string_lossy();
-        arg == long || arg.strip_prefix(long).is_some_and(|rest| rest.starts_with('='))
+        arg == long
+            || arg
+                .strip_prefix(long)
+                .is_some_and(|rest| rest.starts_with('='))
     });
     let command = program.find_subcommand(args.get(1)?)?;
     let name = long.strip_prefix("--")?;

@@ -202,7 +202,8 @@ fn the_exit_says_what_could_not_be_read() {
     let long = dir.path().join("long.jsonl");
     let word = "a".repeat(17 * 1024 * 1024);
     let turn_end = r#"{"id":"a","timestamp":1,"sessionId":"s","type":"turn_end","payload":{}}"#;
-    let user = r#"{"id":"b","timestamp":1,"sessionId":"s","type":"user_message","payload":{"text":"#;
+    let user =
+        r#"{"id":"b","timestamp":1,"sessionId":"s","type":"user_message","payload":{"text":"#;
     std::fs::write(&long, format!("{turn_end}\n{user}\"{word}\"}}}}\n")).unwrap();
     for reads in [
         &["convert"][..],

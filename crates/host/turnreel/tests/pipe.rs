@@ -463,14 +463,21 @@ fn what_waits_for_one_server_goes_to_no_other() {
     let output = run(dir.path(), &at_once, &of("shared"));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains(&format!("--endpoint {url}")), "{said}");
-    assert_eq!((spooled(dir.path()), spooled_for_others(dir.path())), (1, 1));
+    assert_eq!(
+        (spooled(dir.path()), spooled_for_others(dir.path())),
+        (1, 1)
+    );
     let theirs = Server::start_on(team.path(), &address, &["--no-examples"]);
     let mut child = start(dir.path(), &to);
     soon("it is sent", || spooled_for_others(dir.path()) == 0);
     drop(child.stdin.take());
     child.wait().unwrap();
     assert_eq!(spooled(dir.path()), 1, "the private one stays");
-    run(dir.path(), &[&to[..2], &["--token", "wrong", "--wait", "0"]].concat(), &of("later"));
+    run(
+        dir.path(),
+        &[&to[..2], &["--token", "wrong", "--wait", "0"]].concat(),
+        &of("later"),
+    );
     let ours = Server::start_on(dir.path(), "127.0.0.1:0", &["--no-examples"]);
     soon("the private one is taken in", || spooled(dir.path()) == 0);
     // What goes to this one now takes nothing of the other's along.
@@ -479,7 +486,9 @@ fn what_waits_for_one_server_goes_to_no_other() {
     let ids = |server: &Server| {
         let rows = server.get("/api/v1/sessions").1["sessions"].clone();
         let rows = rows.as_array().unwrap().iter();
-        let mut ids: Vec<String> = rows.map(|row| row["id"].as_str().unwrap().to_owned()).collect();
+        let mut ids: Vec<String> = rows
+            .map(|row| row["id"].as_str().unwrap().to_owned())
+            .collect();
         ids.sort();
         ids
     };

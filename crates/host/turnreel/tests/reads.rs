@@ -223,7 +223,10 @@ fn the_list_is_paged_and_filtered() {
     let (status, answer) = server.get("/api/v1/sessions?status=zz");
     assert_eq!(
         (status, &answer["error"]["message"]),
-        (400, &json!("status: expected one of busy, idle, retrying, ended"))
+        (
+            400,
+            &json!("status: expected one of busy, idle, retrying, ended")
+        )
     );
     // What is not there is named: a session, or a route.
     let said = |path: &str| {

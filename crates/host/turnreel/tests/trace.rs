@@ -124,7 +124,10 @@ fn the_exit_says_what_could_not_be_read() {
     assert!(told.contains("no file, and no session"), "{told}");
     assert!(told.contains(data), "{told}");
     // A session that no server has taken yet is not lost.
-    for more in [&[][..], &["--endpoint", "http://127.0.0.1:9", "--token", "t"]] {
+    for more in [
+        &[][..],
+        &["--endpoint", "http://127.0.0.1:9", "--token", "t"],
+    ] {
         let mut args = vec!["--wait", "0", "--data", data, "--session", "waits"];
         args.extend(more);
         let input = std::fs::read(&good).unwrap();

@@ -23,7 +23,13 @@ pub fn spools_for(dir: &Path, url: &str) -> PathBuf {
     let plain = plain(url);
     let address: String = plain
         .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' })
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '.' {
+                c
+            } else {
+                '-'
+            }
+        })
         .take(64)
         .collect();
     // Two addresses may differ in what a name cannot hold.

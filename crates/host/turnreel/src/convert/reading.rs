@@ -158,7 +158,9 @@ impl Reading {
             Ok(true) => return Ok(true),
             Ok(false) => {}
             // What could be unpacked before the damage is there, as that of a log which was cut off.
-            Err(Failed::Io(why)) if why.kind() == io::ErrorKind::InvalidData && self.n_bytes > 0 => {
+            Err(Failed::Io(why))
+                if why.kind() == io::ErrorKind::InvalidData && self.n_bytes > 0 =>
+            {
                 let read = self.finish(events);
                 let failed = Failed::Io(why);
                 self.cut = Some(failed.to_string());

@@ -51,7 +51,10 @@ pub(crate) fn find(named: &Path, data: Option<PathBuf>) -> Result<Named, String>
     let folder = shown(&data);
     let why = format!("no file, and no session of the data folder {folder}: {name}");
     Err(match waiting(&data, &id) {
-        Some(spool) => format!("{why}; events of it wait for their server in {}", shown(&spool)),
+        Some(spool) => format!(
+            "{why}; events of it wait for their server in {}",
+            shown(&spool)
+        ),
         None => why,
     })
 }
