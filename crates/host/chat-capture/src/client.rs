@@ -69,6 +69,8 @@ pub enum Error {
     IdsTaken {
         /// What it said.
         why: String,
+        /// Which of the batch say the same as those, at another time.
+        there: Vec<usize>,
     },
     /// The spool could not be written or read.
     Spool {
@@ -90,7 +92,7 @@ impl fmt::Display for Error {
             Error::Later { why, .. } => write!(f, "could not send yet: {why}"),
             Error::Unauthorized { why } => write!(f, "could not send: {why}"),
             Error::TooLarge => write!(f, "could not send: the batch is too large"),
-            Error::NotFound { why } | Error::Refused { why } | Error::IdsTaken { why } => {
+            Error::NotFound { why } | Error::Refused { why } | Error::IdsTaken { why, .. } => {
                 write!(f, "could not send: {why}")
             }
             Error::Spool {
@@ -115,6 +117,8 @@ pub(crate) struct Taken {
     pub(crate) refused: Vec<(usize, String)>,
     /// Items whose ids other events have.
     pub(crate) ids_taken: Vec<usize>,
+    /// Those that say the same as the event that has their id, at another time: they are there already.
+    pub(crate) there: Vec<usize>,
 }
 
 /// A piece of a session's log.
@@ -185,6 +189,7 @@ impl Client {
         for (at, item) in items.enumerate() {
             match item["status"].as_str() {
                 Some("rejected") => taken.refused.push((at, text_of(&item["message"]))),
+                Some("conflict") if item["onlyTime"] == true => taken.there.push(at),
                 Some("conflict") => taken.ids_taken.push(at),
                 Some(_) | None => {}
             }
@@ -294,7 +299,16 @@ fn read_text(
             after_ms: answer["error"]["retryAfterMs"].as_u64().or(after_ms),
             status: Some(status),
         }),
-        409 if answer["error"]["code"] == "id_conflict" => Err(Error::IdsTaken { why: why() }),
+        409 if answer["error"]["code"] == "id_conflict" => {
+            let items = answer["results"].as_array().into_iter().flatten();
+            let there = items
+                .enumerate()
+                .filter(|(_, item)| item["onlyTime"] == true);
+            Err(Error::IdsTaken {
+                why: why(),
+                there: there.map(|(at, _)| at).collect(),
+            })
+        }
         _ => Err(Error::Refused { why: why() }),
     }
 }

@@ -17,6 +17,7 @@ mod queue;
 mod sender;
 mod sources;
 mod spool;
+mod unread;
 
 pub use chat_normalize::Dialect;
 pub use client::{Endpoint, Error, check_endpoint};
@@ -25,4 +26,5 @@ pub use hook::Asked;
 pub use leftover::{Leftover, Next, leftovers};
 pub use pipe::{FindEndpoint, Outcome, Pipe};
 pub use sources::{ReadLog, Turn};
-pub use spool::{Batch, keep_refused};
+pub use spool::{Batch, is_same_endpoint, keep_refused, spools_for, spools_for_others};
+pub use unread::UnreadLines;

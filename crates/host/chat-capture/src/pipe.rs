@@ -69,6 +69,8 @@ pub struct Outcome {
     pub events: u64,
     /// Those that could be kept nowhere, as on a full disk.
     pub lost: u64,
+    /// Whether the output could not be written, for another reason than that nobody reads it.
+    pub output_failed: bool,
     /// Why the input is no agent's, where it is none.
     pub not_a_session: Option<String>,
     /// The file with the events the server has not taken.
@@ -156,9 +158,11 @@ impl Pipe {
     }
 }
 
-/// Bytes in, bytes out.
-fn pass(mut input: impl Read, mut output: impl Write, shared: &Shared, spool_dir: &Path) {
+/// Bytes in, bytes out. Where nothing can be written any more, the rest is recorded all the same: an agent that goes on has
+/// its session to the end.
+fn pass(mut input: impl Read, output: impl Write, shared: &Shared, spool_dir: &Path) {
     let mut piece = vec![0; PIECE_BYTES];
+    let mut output = Some(output);
     loop {
         let n = match input.read(&mut piece) {
             Ok(0) => break,
@@ -170,14 +174,14 @@ fn pass(mut input: impl Read, mut output: impl Write, shared: &Shared, spool_dir
             }
         };
         let arrival_ms = now_ms();
-        let passed = output.write_all(&piece[..n]).and_then(|()| output.flush());
+        let passed = match &mut output {
+            Some(output) => output.write_all(&piece[..n]).and_then(|()| output.flush()),
+            None => Ok(()),
+        };
         shared.queue.push(&piece[..n], arrival_ms, spool_dir);
         if let Err(why) = passed {
-            // Nobody reads on: the agent must hear of it, as it would without us. It does when we stop reading.
-            if why.kind() != ErrorKind::BrokenPipe {
-                shared.note(format!("could not write the output: {why}"));
-            }
-            break;
+            shared.lose_output(&why);
+            output = None;
         }
     }
     drop(input);

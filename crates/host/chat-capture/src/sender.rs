@@ -49,6 +49,8 @@ pub(crate) struct Sender<'a> {
     n_refused: usize,
     /// How many of them have ids of events that stand there, by their session.
     n_told: BTreeMap<String, usize>,
+    /// How many events were there already, at another time, by their session.
+    n_there: BTreeMap<String, usize>,
     kept: Option<PathBuf>,
     /// The last reason for which the server has not taken something.
     pub(crate) last_refusal: Option<String>,
@@ -98,6 +100,7 @@ impl<'a> Sender<'a> {
             notes: Vec::new(),
             n_refused: 0,
             n_told: BTreeMap::new(),
+            n_there: BTreeMap::new(),
             kept: None,
             last_refusal: None,
         }
@@ -297,7 +300,17 @@ impl<'a> Sender<'a> {
                 self.send_lines(&first, endpoint)?;
                 return self.send_lines(&second, endpoint);
             }
-            Err(Error::IdsTaken { .. }) => self.told_before(batch, batch.lines.len()),
+            Err(Error::IdsTaken { there, .. }) => {
+                self.there_before(batch, there.len());
+                self.told_before(batch, batch.lines.len() - there.len());
+                let lines = batch.lines.iter().enumerate();
+                let others = lines.filter(|(at, _)| !there.contains(at));
+                let others: Vec<&str> = others.map(|(_, line)| line.as_str()).collect();
+                if !others.is_empty() {
+                    self.keep_refused(batch, &others);
+                }
+                return Ok(());
+            }
             Err(why @ (Error::TooLarge | Error::Refused { .. })) => self.note(why.to_string()),
             sent => return sent,
         }
@@ -318,6 +331,7 @@ impl<'a> Sender<'a> {
             self.note(format!("the server refused an event: {why}"));
             lines.extend(batch.lines.get(at).map(String::as_str));
         }
+        self.there_before(batch, taken.there.len());
         self.told_before(batch, taken.ids_taken.len());
         let told_before = taken.ids_taken.iter().filter_map(|at| batch.lines.get(*at));
         lines.extend(told_before.map(String::as_str));
@@ -325,6 +339,13 @@ impl<'a> Sender<'a> {
             self.keep_refused(batch, &lines);
         }
         Ok(())
+    }
+
+    /// The same was told before; what has no time of its own had another one then.
+    fn there_before(&mut self, batch: &Batch, n_events: usize) {
+        if n_events > 0 {
+            *self.n_there.entry(batch.session_id.clone()).or_default() += n_events;
+        }
     }
 
     /// Ids come from the agent: where other events have them, the agent told the same by another way.
@@ -369,6 +390,12 @@ impl<'a> Sender<'a> {
 
     pub(crate) fn take_notes(&mut self) -> Vec<String> {
         let mut notes = std::mem::take(&mut self.notes);
+        for (session_id, n) in std::mem::take(&mut self.n_there) {
+            let events = if n == 1 { "event" } else { "events" };
+            notes.push(format!(
+                "{n} {events} of {session_id} were there already, and stay as they are: only their times differ"
+            ));
+        }
         for (session_id, n) in std::mem::take(&mut self.n_told) {
             let events = if n == 1 { "event" } else { "events" };
             notes.push(format!(

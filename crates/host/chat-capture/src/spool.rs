@@ -3,6 +3,7 @@
 //! The file is locked by the process that writes it; one that nobody holds was left over.
 
 mod batch;
+mod meant;
 mod refused;
 
 use std::fs::File;
@@ -17,6 +18,7 @@ use chat_normalize::Dialect;
 use crate::client::Error;
 pub use batch::Batch;
 pub(crate) use batch::Reader;
+pub use meant::{is_same_endpoint, spools_for, spools_for_others};
 pub(crate) use refused::keep;
 pub use refused::keep_refused;
 

@@ -3,7 +3,7 @@
 //! - [`Store`] is one data folder, held by one process; it opens and repairs the logs in it.
 //! - [`Session`] is one log: events get their number here, and are on disk before anyone hears of them.
 //! - [`Copied`] is what one server has of another's log: the numbers are its home's, here they are kept.
-//! - [`LogBytes`] reads a log without holding its folder.
+//! - [`LogBytes`] reads a log without holding its folder; [`rows`] tells which there are.
 //! - [`Compaction`] makes the log of a session that is over a shorter one that says the same; [`fold`] does so for any lines.
 //! - [`Blobs`] are the bodies that are too large for a line, by their hash.
 //!
@@ -37,7 +37,7 @@ pub use now::{Ask, Doing, Whole};
 pub use pace::Pace;
 pub use random::{new_token, random_base64url};
 pub use session_id::SessionId;
-pub use store::{Options, Restoring, Session, Store, StoredBody, SyncPolicy, now_ms};
+pub use store::{Options, Restoring, Rows, Session, Store, StoredBody, SyncPolicy, now_ms, rows};
 pub use summary::Summary;
 pub use whole::WHOLE_BYTES;
 

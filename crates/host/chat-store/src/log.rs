@@ -100,6 +100,8 @@ pub enum ItemResult {
         id: String,
         /// The number of the event that has it.
         seq: u64,
+        /// Whether it says the same, at another time.
+        only_time: bool,
     },
 }
 

@@ -6,6 +6,7 @@ mod found;
 pub(crate) mod lock;
 mod packed;
 mod restore;
+mod rows;
 mod session;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -24,6 +25,7 @@ use crate::session_id::SessionId;
 use boot::Boot;
 use found::Found;
 pub use restore::Restoring;
+pub use rows::{Rows, rows};
 pub use session::{Session, StoredBody};
 
 /// Each open log may hold two files, and a process often has no more than 1024.

@@ -94,6 +94,7 @@ fn of_what_was_folded_only_what_is_new_is_stored_and_all_or_nothing_where_one_co
     let conflict = ItemResult::Conflict {
         id: "e4".to_owned(),
         seq: 1,
+        only_time: false,
     };
     assert_eq!(appended.results[0], conflict);
     let ids: Vec<_> = all(&other).into_iter().map(|(_, id)| id).collect();

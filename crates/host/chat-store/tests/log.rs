@@ -47,9 +47,19 @@ fn an_id_is_stored_once_and_another_body_is_a_conflict() {
     let conflict = ItemResult::Conflict {
         id: "e1".to_owned(),
         seq: 1,
+        only_time: false,
     };
     assert_eq!(appended.results[1], ItemResult::Duplicate { seq: 1 });
     assert_eq!(appended.results[2], conflict);
+    let mut later = chunk(1);
+    later.timestamp = later.timestamp.map(|at_ms| at_ms + 1);
+    let other_time = ItemResult::Conflict {
+        id: "e1".to_owned(),
+        seq: 1,
+        only_time: true,
+    };
+    let again = session.append(vec![later], false, 5).unwrap();
+    assert_eq!(again.results, [other_time]);
     drop((session, store));
     let store = open(dir.path());
     let session = store.session(&id("s1")).unwrap();

@@ -49,6 +49,7 @@ impl Told {
             false => ItemResult::Conflict {
                 id: event_id.to_owned(),
                 seq,
+                only_time: false,
             },
         }
     }

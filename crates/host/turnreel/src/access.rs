@@ -130,7 +130,7 @@ pub(crate) async fn guard(
 fn options(matched: Option<&str>) -> Response {
     let mut methods = routes::methods_of(matched);
     if methods.is_empty() {
-        return ApiError::not_found().into_response();
+        return ApiError::no_route().into_response();
     }
     if methods.contains(&"GET") && !methods.contains(&"HEAD") {
         methods.push("HEAD");
@@ -220,7 +220,7 @@ fn admit(
     };
     let session = matched.and_then(|matched| routes::session_in(matched, request.uri().path()));
     if session.is_some_and(|session| !grant.sees(session)) {
-        return Err(ApiError::not_found());
+        return Err(ApiError::no_session());
     }
     if let Some(scope) = routes::scope_of(matched, method)
         && !grant.allows(scope)

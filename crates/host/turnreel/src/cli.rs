@@ -1,13 +1,16 @@
 //! The command line.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use chat_normalize::{Dialect, NotASession};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use crate::convert::shown;
 use crate::{
-    compact, config, convert, export, hook, pipe, restore, serve, token_command, trace, watch,
+    compact, config, convert, export, hook, list_command, pipe, restore, serve, token_command,
+    trace, watch,
 };
 
 /// A live activity feed and session replay for coding agents.
@@ -55,6 +58,10 @@ enum Command {
         after_help = "In ~/.claude/settings.json:\n  {\"hooks\": {\"PermissionRequest\": [{\"hooks\": [\n    {\"type\": \"command\", \"command\": \"turnreel hook\", \"timeout\": 3600}\n  ]}]}}"
     )]
     Hook(hook::Args),
+    /// List the sessions of the data folder, the newest first: id, state, how long ago, events, agent, title.
+    ///
+    /// The other commands take these ids, or how they begin. It only reads, also while a server keeps the folder.
+    List(list_command::Args),
     /// Tell what agents do, line by line.
     ///
     /// What they are doing goes to standard error, their answers to standard output. Reads sessions where they lie, also
@@ -106,10 +113,18 @@ enum Command {
 /// Runs the program's command.
 pub fn main() -> ExitCode {
     // What stands for one start of the server is nothing to be told of.
-    let program = Cli::command().mut_subcommand("config", |config| {
+    let mut program = Cli::command().mut_subcommand("config", |config| {
         config.mut_arg("ready_json", |arg| arg.hide(true))
     });
-    let read = config::read(&program, with_command(std::env::args_os().collect()));
+    for reads in ["pipe", "trace", "convert", "export"] {
+        program = program.mut_subcommand(reads, |reads| reads.mut_arg("from", with_formats));
+    }
+    let args = with_command(std::env::args_os().collect());
+    if let Some(hint) = hint_at_file(&program, &args) {
+        eprintln!("turnreel: {hint}");
+        return ExitCode::from(2);
+    }
+    let read = config::read(&program, args);
     let given = match read {
         Ok(given) => given,
         Err(why) => {
@@ -127,6 +142,7 @@ pub fn main() -> ExitCode {
         Some(Command::Config(_)) => config::command(&program, &given),
         Some(Command::Pipe(args)) => pipe::command(args),
         Some(Command::Hook(args)) => hook::command(args),
+        Some(Command::List(args)) => list_command::command(args),
         Some(Command::Trace(args)) => trace::command(args),
         Some(Command::Convert(args)) => convert::command(args),
         Some(Command::Compact(args)) => compact::command(args),
@@ -138,6 +154,35 @@ pub fn main() -> ExitCode {
             ExitCode::from(u8::from(printed.is_err()))
         }
     }
+}
+
+/// What to say where a file stands in the place of a command.
+fn hint_at_file(program: &clap::Command, args: &[OsString]) -> Option<String> {
+    let first = args.get(1)?;
+    let is_command = first.to_str().is_some_and(|first| {
+        let mut commands = program.get_subcommands();
+        first == "help" || commands.any(|command| command.get_name() == first)
+    });
+    let path = Path::new(first);
+    if is_command || !path.is_file() {
+        return None;
+    }
+    let name = shown(path);
+    Some(format!(
+        "{name} is a file, and no command: `turnreel trace {name}` tells what happens in it, `turnreel export {name} -o session.html` makes a page of it"
+    ))
+}
+
+/// The option that names a format, with all there are for who asks for help.
+fn with_formats(from: clap::Arg) -> clap::Arg {
+    let help = from.get_help().map(ToString::to_string);
+    let help = help.unwrap_or_default();
+    let words: Vec<_> = Dialect::all().map(Dialect::word).collect();
+    from.long_help(format!(
+        "{help}\n\nOne of: {}. That is {}.",
+        words.join(", "),
+        NotASession::formats()
+    ))
 }
 
 /// The arguments with the command that is meant where none is named: `turnreel --no-open` is `turnreel watch --no-open`.

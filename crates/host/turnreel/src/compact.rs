@@ -16,12 +16,13 @@ use chat_store::{Compaction, Folding, SessionId};
 
 use crate::cli::DataArg;
 use crate::data_dir;
-use crate::trace::{id_in, log_of};
+use crate::trace::{Named, find, id_in, log_of};
 
 /// What `turnreel compact` is told.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A session of the data folder that has ended; or with -o a file of ChatEvents, or - for standard input.
+    /// A session of the data folder that has ended; or with -o any session of it, a file of ChatEvents, or - for standard
+    /// input.
     #[arg(value_name = "SESSION")]
     what: PathBuf,
 
@@ -38,7 +39,8 @@ pub(crate) fn command(args: Args) -> ExitCode {
     let is_plain = args.output.is_some() || args.what.as_os_str() == "-";
     let done = match is_plain {
         true => {
-            plain::compact(&args.what, args.output.as_deref()).map(|report| eprintln!("{report}"))
+            let compacted = compact_plain(&args);
+            compacted.map(|report| report.iter().for_each(|report| eprintln!("{report}")))
         }
         false => compact_session(&args.what, args.data).map(|report| println!("{report}")),
     };
@@ -51,14 +53,24 @@ pub(crate) fn command(args: Args) -> ExitCode {
     }
 }
 
+/// What is to be said, where there is something.
+fn compact_plain(args: &Args) -> Result<Option<String>, String> {
+    let what = match find(&args.what, args.data.data.clone())? {
+        Named::Stdin => args.what.clone(),
+        Named::File(path) | Named::Log(path) => path,
+    };
+    plain::compact(&what, args.output.as_deref())
+}
+
 fn compact_session(session: &Path, data: DataArg) -> Result<String, String> {
     let told = session.to_string_lossy();
-    let mut id = SessionId::parse(&told).map_err(|why| match session.is_file() {
-        true => format!(
+    let mut id = SessionId::parse(&told).map_err(|why| match find(session, data.data.clone()) {
+        Ok(Named::File(_)) => format!(
             "{}: a file needs a place for what is made of it: -o",
             shown(session)
         ),
-        false => why.to_string(),
+        Ok(Named::Stdin | Named::Log(_)) => why.to_string(),
+        Err(why) => why,
     })?;
     let dir = data_dir::resolve(data.data)?;
     // The beginning of an id is enough, as it is elsewhere.

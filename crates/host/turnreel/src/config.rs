@@ -10,6 +10,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use toml::{Table, Value};
@@ -46,7 +47,16 @@ pub(crate) struct Given {
 ///
 /// Where the file cannot be read, or says what is no option. Mistakes of the command line end the process, with their words.
 pub(crate) fn read(program: &Command, args: Vec<OsString>) -> Result<Given, String> {
-    let matches = program.clone().get_matches_from(&args);
+    let matches = match program.clone().try_get_matches_from(&args) {
+        Ok(matches) => matches,
+        Err(why) => {
+            if let Some(said) = of_environment(program, &args, &why) {
+                eprint!("{said}");
+                std::process::exit(why.exit_code());
+            }
+            why.exit();
+        }
+    };
     let mut read = Given {
         matches,
         file: None,
@@ -102,6 +112,30 @@ pub(crate) fn read(program: &Command, args: Vec<OsString>) -> Result<Given, Stri
     read.matches = matches.map_err(|why| within(why.to_string()))?;
     read.file = Some(path);
     Ok(read)
+}
+
+/// What to say of a value that an option cannot have, where it is that of a variable: nobody gave the option.
+fn of_environment(program: &Command, args: &[OsString], why: &clap::Error) -> Option<String> {
+    let ContextValue::String(told) = why.get(ContextKind::InvalidArg)? else {
+        return None;
+    };
+    let long = told.split_whitespace().next()?;
+    let is_given = args.iter().any(|arg| {
+        let arg = arg.to_string_lossy();
+        arg == long
+            || arg
+                .strip_prefix(long)
+                .is_some_and(|rest| rest.starts_with('='))
+    });
+    let command = program.find_subcommand(args.get(1)?)?;
+    let name = long.strip_prefix("--")?;
+    let mut options = command.get_arguments();
+    let option = options.find(|option| option.get_long() == Some(name))?;
+    let variable = option.get_env()?;
+    std::env::var_os(variable).filter(|_| !is_given)?;
+    let variable = variable.to_string_lossy();
+    let said = why.to_string();
+    Some(said.replace(&format!("'{told}'"), &format!("the variable {variable}")))
 }
 
 fn load(path: &Path) -> Result<Table, String> {

@@ -19,7 +19,9 @@ use std::process::ExitCode;
 
 use chat_normalize::{AT_REST, Context, Dialect, SessionReader};
 
+use crate::cli::DataArg;
 use crate::pipe::parse_dialect;
+use crate::trace::{self, Named};
 use forms::Form;
 use inputs::{Input, Origin};
 use joined::JoinedReading;
@@ -32,8 +34,8 @@ use timed::Timed;
 /// What `turnreel convert` is told.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Files, folders with all session files below them, or - for standard input. What a session keeps in files of its
-    /// own, as its sub-agents, is read with it.
+    /// Files, folders with all session files below them, sessions of the data folder by their ids (or how these begin), or
+    /// - for standard input. What a session keeps in files of its own, as its sub-agents, is read with it.
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
 
@@ -52,6 +54,9 @@ pub(crate) struct Args {
     /// Write to this file, or with several inputs into this folder [default: standard output].
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
+
+    #[command(flatten)]
+    data: DataArg,
 }
 
 /// What became of all inputs.
@@ -86,13 +91,34 @@ enum Stop {
 
 fn run(args: &Args) -> Result<Tally, Stop> {
     let mut tally = Tally::default();
-    let inputs = inputs::list(&args.inputs, &mut |why| {
+    let mut refuse = |why| {
         tally.n_refused += 1;
         eprintln!("turnreel convert: {why}");
-    });
+    };
+    let mut named = Vec::new();
+    for input in &args.inputs {
+        match path_of(input, args.data.data.clone()) {
+            Ok(path) => named.push(path),
+            // Without one of its sources it would not be the run.
+            Err(why) if args.merge => return Err(Stop::Why(why)),
+            Err(why) => refuse(why),
+        }
+    }
+    let inputs = inputs::list(&named, &mut refuse);
+    for folder in args.inputs.iter().filter(|input| input.is_dir()) {
+        let is_below = |input: &Input| {
+            let path = input.path.as_ref();
+            path.is_some_and(|path| path.starts_with(folder))
+        };
+        if !inputs.iter().any(is_below) {
+            let folder = shown(folder);
+            eprintln!("turnreel convert: no session files below it: {folder}");
+        }
+    }
     let several = args.inputs.len() > 1 || args.inputs.iter().any(|input| input.is_dir());
     let several = several && !args.merge;
-    let mut outputs = Outputs::new(args.output.clone(), args.to, several).map_err(Stop::Why)?;
+    let outputs = Outputs::new(args.output.clone(), args.to, several, &inputs);
+    let mut outputs = outputs.map_err(Stop::Why)?;
     let mut progress = Progress::new(outputs.leaves_the_terminal());
     let mut work = Work {
         args,
@@ -132,6 +158,17 @@ fn run(args: &Args) -> Result<Tally, Stop> {
         eprintln!("turnreel convert: nothing was read");
     }
     Ok(tally)
+}
+
+/// Where an input lies: a session of the data folder has its log there.
+fn path_of(named: &Path, data: Option<PathBuf>) -> Result<PathBuf, String> {
+    if named.is_dir() {
+        return Ok(named.to_owned());
+    }
+    match trace::find(named, data)? {
+        Named::Stdin => Ok(named.to_owned()),
+        Named::File(path) | Named::Log(path) => Ok(path),
+    }
 }
 
 /// What is done with the inputs, one after another.
@@ -222,7 +259,10 @@ impl Work<'_> {
                     Some(sheet) => sheet,
                     None => sheet.insert(self.outputs.begin(input).map_err(Stop::Why)?),
                 };
-                for event in events.drain(..) {
+                // A transcript tells when it was to who reads it, and not which file it was made of.
+                let is_untold = self.args.to == Form::Markdown && session.is_untimed();
+                for mut event in events.drain(..) {
+                    event.timestamp = event.timestamp.filter(|_| !is_untold);
                     projection.push(&event, sheet);
                 }
                 sheet.check().map_err(|why| stop(&why, self.outputs))?;

@@ -1,11 +1,14 @@
-//! Files that are written beside their name, and take it when they are whole.
+//! Files that are written beside their name, and take it when they are whole. One that is not goes with the program, also
+//! where a signal ends that.
 //!
 //! A link is followed, a file that is there keeps its rights, and what is no file (a pipe, a device) is written to and never
 //! replaced.
 
+use std::collections::BTreeSet;
 use std::fs::{File, Metadata};
 use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::NamedTempFile;
 
@@ -14,6 +17,41 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
+    }
+}
+
+/// What tells a file from all others, whatever it is called: who writes must not take the place of what is read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FileId {
+    #[cfg(unix)]
+    device_and_inode: (u64, u64),
+    #[cfg(not(unix))]
+    path: PathBuf,
+}
+
+impl FileId {
+    /// Of the file of that name, or of standard input; `None` of what is no file, or is not there.
+    pub(crate) fn of(path: Option<&Path>) -> Option<FileId> {
+        #[cfg(unix)]
+        {
+            use std::os::fd::AsFd;
+            use std::os::unix::fs::MetadataExt;
+            let facts = match path {
+                Some(path) => path.metadata(),
+                None => {
+                    let input = io::stdin().as_fd().try_clone_to_owned();
+                    input.and_then(|input| File::from(input).metadata())
+                }
+            };
+            let facts = facts.ok().filter(Metadata::is_file)?;
+            let device_and_inode = (facts.dev(), facts.ino());
+            Some(FileId { device_and_inode })
+        }
+        #[cfg(not(unix))]
+        {
+            let path = path?.canonicalize().ok().filter(|path| path.is_file())?;
+            Some(FileId { path })
+        }
     }
 }
 
@@ -33,11 +71,57 @@ pub(crate) fn beside(path: &Path) -> io::Result<NamedTempFile> {
         let mode = rights.map_or(0o666, |there| 0o600 | there.permissions().mode());
         builder.permissions(std::fs::Permissions::from_mode(mode & 0o777));
     }
-    let made = match there {
+    going_with_us(|| match there {
         Some(there) if is_special(&there) => builder.tempfile(),
         _ => builder.tempfile_in(folder_of(&followed(path))),
+    })
+    .map_err(without_path)
+}
+
+/// Files that nobody needs when the program ends before its time.
+static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes a file that is removed where a signal ends the program: its own end does not run then.
+///
+/// # Errors
+///
+/// Where it cannot be made.
+pub(crate) fn going_with_us(
+    make: impl FnOnce() -> io::Result<NamedTempFile>,
+) -> io::Result<NamedTempFile> {
+    #[cfg(unix)]
+    {
+        static LISTENING: std::sync::Once = std::sync::Once::new();
+        LISTENING.call_once(remove_when_ended);
+    }
+    // Held meanwhile, so that none is there which is not known.
+    let mut paths = unfinished();
+    let made = make()?;
+    paths.insert(made.path().to_owned());
+    Ok(made)
+}
+
+/// Where signals cannot be listened for, they do what they do by themselves.
+#[cfg(unix)]
+fn remove_when_ended() {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) else {
+        return;
     };
-    made.map_err(without_path)
+    std::thread::spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            // Held to the end: nothing takes its place any more.
+            let paths = unfinished();
+            for path in &*paths {
+                let _ = std::fs::remove_file(path);
+            }
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+        }
+    });
 }
 
 /// The file is whole, and takes the place that it was made for.
@@ -62,6 +146,8 @@ pub(crate) fn take_place(draft: NamedTempFile, path: &Path) -> io::Result<()> {
 }
 
 fn persist(draft: NamedTempFile, path: &Path) -> io::Result<()> {
+    let mut paths = unfinished();
+    paths.remove(draft.path());
     let persisted = draft.persist(followed(path));
     persisted.map(drop).map_err(|why| why.error)
 }

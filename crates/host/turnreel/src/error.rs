@@ -41,13 +41,25 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, code, message)
     }
 
-    /// The same words whatever is not there, so that nobody learns what is.
+    /// The same words whatever of a session is not there, so that nobody learns what is.
     pub(crate) fn not_found() -> Self {
         Self::new(
             StatusCode::NOT_FOUND,
             "not_found",
             "there is no such thing here",
         )
+    }
+
+    /// The same words where there is none and where the token sees none, so that nobody learns which there are.
+    pub(crate) fn no_session() -> Self {
+        let message = "there is no such session";
+        Self::new(StatusCode::NOT_FOUND, "not_found", message)
+    }
+
+    /// The address is that of nothing, whatever sessions there are.
+    pub(crate) fn no_route() -> Self {
+        let message = "there is no such route; `/api/v1/openapi.json` describes those there are";
+        Self::new(StatusCode::NOT_FOUND, "not_found", message)
     }
 
     /// To who followed a session whose log was taken away.

@@ -17,6 +17,7 @@ use chat_feed::mask::{Masker, Plan, Scan};
 use chat_normalize::Dialect;
 
 use crate::cli::DataArg;
+use crate::convert::shown;
 use crate::pipe::parse_dialect;
 use output::Output;
 use source::Source;
@@ -88,6 +89,13 @@ fn run(args: &Args) -> Result<ExitCode, Stop> {
     let by_name = ending.and_then(|ending| Form::of_ending(&ending.to_string_lossy()));
     let form = args.to.or(by_name).unwrap_or(Form::Html);
     let mut source = Source::open(&args.session, args.data.data.clone(), args.from)?;
+    if let Some(path) = args.output.as_deref()
+        && source.is_read_from(path)
+    {
+        let why = "the input and the output are one file";
+        return Err(format!("{why}: {}", shown(path)).into());
+    }
+    source.is_transcript = form == Form::Markdown;
     let masker = match args.no_mask {
         true => None,
         false => Some(Masker::new(plan(&mut source, &args.keep)?)),
@@ -126,8 +134,13 @@ fn plan(source: &mut Source, keep: &[String]) -> Result<Plan, Stop> {
     }
     for kind in keep {
         plan.keep(kind, true);
-        if !plan.found().iter().any(|found| found.kind == kind) {
-            eprintln!("turnreel export: there is nothing of the kind to keep: {kind}");
+        let kinds: Vec<&str> = plan.found().iter().map(|found| found.kind).collect();
+        if !kinds.contains(&kind.as_str()) {
+            let found = match kinds.is_empty() {
+                true => "nothing was found to mask".to_owned(),
+                false => format!("what was found is of: {}", kinds.join(", ")),
+            };
+            eprintln!("turnreel export: there is nothing of the kind to keep: {kind}; {found}");
         }
     }
     Ok(plan)

@@ -8,7 +8,6 @@ use chat_capture::Asked;
 
 use crate::data_dir;
 use crate::pipe::{EndpointArgs, endpoint_finder};
-use crate::serve::spool_dir;
 
 /// More than a hook is ever handed.
 const INPUT_BYTES: u64 = 16 * 1024 * 1024;
@@ -34,7 +33,8 @@ fn run(args: Args) -> Result<(), String> {
         .take(INPUT_BYTES)
         .read_to_string(&mut input)
         .map_err(|why| format!("could not read the input: {why}"))?;
-    let spool = spool_dir(&data_dir::resolve(args.server.data_arg())?);
+    let dir = data_dir::resolve(args.server.data_arg())?;
+    let spool = args.server.spool_dir(&dir);
     let find_endpoint = endpoint_finder(args.server)?;
     // Before it is asked: who is stopped in between takes it back, too.
     let stops = Stops::listen()?;

@@ -253,12 +253,19 @@ async fn store(state: &State, path: &Path, batch: Batch) -> Result<(), String> {
         let (refused, code) = match stored {
             Ok(answer) => (answer.refused(), "some are refused"),
             // Bad through and through: it would be bad each time. The message may quote what was sent; the code does not.
-            Err(why) if why.is_for_good() => ((0..batch.lines.len()).collect(), why.code),
+            Err(why) if why.is_for_good() => (refused_by(&why, batch.lines.len()), why.code),
             Err(why) => return Err(why.message),
         };
         keep(path, &batch, &refused, code)?;
     }
     Ok(())
+}
+
+/// Which lines of a batch are refused where nothing of it was stored: what says the same at another time is there already.
+fn refused_by(why: &ApiError, n_lines: usize) -> Vec<usize> {
+    let results = why.more.as_ref().and_then(|more| more.get("results"));
+    let is_there = |at: &usize| results.is_some_and(|results| results[*at]["onlyTime"] == true);
+    (0..n_lines).filter(|at| !is_there(at)).collect()
 }
 
 /// The session of a batch, and its items.

@@ -33,6 +33,7 @@ mod ingest;
 mod leftovers;
 mod limits;
 mod list;
+mod list_command;
 mod live;
 mod locked;
 mod logging;

@@ -70,6 +70,23 @@ impl EndpointArgs {
     pub(crate) fn data_arg(&self) -> Option<PathBuf> {
         self.data.data.clone()
     }
+
+    /// Where events wait for that server: what is meant for one goes to no other.
+    pub(crate) fn spool_dir(&self, data: &Path) -> PathBuf {
+        let spool = spool_dir(data);
+        match self.other_endpoint(data) {
+            Some(url) => chat_capture::spools_for(&spool, url),
+            None => spool,
+        }
+    }
+
+    /// The address that is named, unless it is that of the data folder's server.
+    fn other_endpoint(&self, data: &Path) -> Option<&str> {
+        let url = self.endpoint.as_deref()?;
+        let own = data_dir::server_file(data);
+        let is_own = own.is_some_and(|own| chat_capture::is_same_endpoint(&own.url, url));
+        (!is_own).then_some(url)
+    }
 }
 
 fn parse_session(text: &str) -> Result<String, String> {
@@ -99,6 +116,11 @@ pub(crate) fn command(args: Args) -> ExitCode {
 
 fn run(args: Args) -> Result<ExitCode, String> {
     let dir = data_dir::resolve(args.server.data_arg())?;
+    let spool_dir = args.server.spool_dir(&dir);
+    let sent_by = match args.server.other_endpoint(&dir) {
+        Some(url) => format!("sent by the next pipe with --endpoint {url}"),
+        None => "sent by the next pipe, or taken in when the server starts".to_owned(),
+    };
     let find_endpoint = endpoint_finder(args.server)?;
     let stops = Arc::new(AtomicUsize::new(0));
     count_signals(&stops)?;
@@ -111,7 +133,7 @@ fn run(args: Args) -> Result<ExitCode, String> {
         run_id: is_live.then(run_id),
         cwd: is_live.then(working_directory).flatten(),
         takes_answers: args.takes_answers,
-        spool_dir: spool_dir(&dir),
+        spool_dir,
         find_endpoint,
         wait: Duration::from_secs(args.wait),
         stops,
@@ -122,7 +144,7 @@ fn run(args: Args) -> Result<ExitCode, String> {
         );
     }
     let outcome = pipe.run(std::io::stdin(), std::io::stdout())?;
-    Ok(report(&outcome))
+    Ok(report(&outcome, &sent_by))
 }
 
 /// Whether standard input is a file.
@@ -150,8 +172,10 @@ fn working_directory() -> Option<String> {
     Some(here.to_str()?.to_owned())
 }
 
-fn report(outcome: &Outcome) -> ExitCode {
+fn report(outcome: &Outcome, sent_by: &str) -> ExitCode {
     for note in &outcome.notes {
+        // One may quote what an agent printed.
+        let note = chat_feed::projections::trace::clean(note);
         eprintln!("turnreel pipe: {note}");
     }
     if let Some(why) = &outcome.not_a_session {
@@ -160,14 +184,11 @@ fn report(outcome: &Outcome) -> ExitCode {
     }
     if let Some(path) = &outcome.spooled {
         eprintln!(
-            "turnreel pipe: the server has not taken all events; they wait in {} and are sent by the next pipe, or taken in when the server starts",
+            "turnreel pipe: the server has not taken all events; they wait in {} and are {sent_by}",
             path.display()
         );
     }
-    match outcome.lost {
-        0 => ExitCode::SUCCESS,
-        _ => ExitCode::FAILURE,
-    }
+    ExitCode::from(u8::from(outcome.lost > 0 || outcome.output_failed))
 }
 
 /// Looks for the server anew each time: it may have been started again on another port.

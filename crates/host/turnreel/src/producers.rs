@@ -3,6 +3,7 @@
 //! A batch that came before is not stored again, one that comes too early is refused with the number that is missing, and
 //! a producer that was replaced by a newer one of its name is shut out. How far each has come is kept in memory, and goes with
 //! the session's log: after that, and after a restart, the first number that comes counts as the next, and the events' ids keep them single.
+//! So a producer may begin with any number, and of one below its first it is not known whether it came: it is refused.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,10 +21,11 @@ const MAX_PRODUCERS: usize = 10_000;
 /// The largest number that every JSON reader has exactly.
 const MAX_NUMBER: u64 = (1 << 53) - 1;
 
-/// The number of the last batch that was stored.
+/// The numbers of the first and the last batch that were stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Reached {
     epoch: u64,
+    first: u64,
     seq: u64,
 }
 
@@ -44,7 +46,14 @@ pub(crate) struct Numbered {
 impl Numbered {
     /// The batch was stored: the next one may come.
     pub(crate) fn stored(mut self) {
-        *self.place = Some(self.batch);
+        let begun = self
+            .place
+            .filter(|reached| reached.epoch == self.batch.epoch);
+        let first = begun.map_or(self.batch.seq, |reached| reached.first);
+        *self.place = Some(Reached {
+            first,
+            ..self.batch
+        });
     }
 }
 
@@ -114,6 +123,15 @@ fn decide(reached: Option<Reached>, batch: Reached) -> Result<bool, ApiError> {
         let numbers = [("expectedSeq", expected), ("receivedSeq", batch.seq)];
         return Err(with(refusal, &numbers));
     }
+    if batch.epoch == reached.epoch && batch.seq < reached.first {
+        let message = format!(
+            "not known: the first batch that came was {}, got {}; send it without a number, or under a new epoch from 0",
+            reached.first, batch.seq
+        );
+        let refusal = ApiError::new(StatusCode::CONFLICT, "producer_gap", message);
+        let numbers = [("expectedSeq", expected), ("receivedSeq", batch.seq)];
+        return Err(with(refusal, &numbers));
+    }
     Ok(batch.seq < expected)
 }
 
@@ -148,7 +166,12 @@ fn read(headers: &HeaderMap) -> Result<Option<(String, Reached)>, ApiError> {
     }
     let epoch = number("Producer-Epoch", epoch)?;
     let seq = number("Producer-Seq", seq)?;
-    Ok(Some((id.to_owned(), Reached { epoch, seq })))
+    let batch = Reached {
+        epoch,
+        first: seq,
+        seq,
+    };
+    Ok(Some((id.to_owned(), batch)))
 }
 
 #[cfg(test)]
@@ -156,7 +179,11 @@ mod tests {
     use super::*;
 
     fn at(epoch: u64, seq: u64) -> Reached {
-        Reached { epoch, seq }
+        Reached {
+            epoch,
+            first: seq,
+            seq,
+        }
     }
 
     #[test]
@@ -164,10 +191,16 @@ mod tests {
         let status = |reached, batch| decide(reached, batch).map_err(|why| why.status.as_u16());
         assert_eq!(status(None, at(0, 0)), Ok(false));
         assert_eq!(status(None, at(3, 17)), Ok(false));
-        let reached = Some(at(3, 17));
+        let reached = Some(Reached {
+            epoch: 3,
+            first: 15,
+            seq: 17,
+        });
         assert_eq!(status(reached, at(3, 18)), Ok(false));
         assert_eq!(status(reached, at(3, 17)), Ok(true));
-        assert_eq!(status(reached, at(3, 0)), Ok(true));
+        assert_eq!(status(reached, at(3, 15)), Ok(true));
+        // It may have come before the server was started again, or never.
+        assert_eq!(status(reached, at(3, 14)), Err(409));
         assert_eq!(status(reached, at(3, 19)), Err(409));
         assert_eq!(status(reached, at(4, 0)), Ok(false));
         assert_eq!(status(reached, at(4, 1)), Err(409));

@@ -270,7 +270,7 @@ async fn wrong_method() -> Response {
 
 async fn nowhere(method: Method) -> Response {
     if matches!(method, Method::GET | Method::HEAD | Method::POST) {
-        ApiError::not_found().into_response()
+        ApiError::no_route().into_response()
     } else {
         wrong_method().await
     }

@@ -65,10 +65,10 @@ pub(crate) fn parse_duration_ms(text: &str) -> Result<i64, String> {
         _ => return Err(expected()),
     };
     let number: i64 = text[..text.len() - 1].parse().map_err(|_| expected())?;
-    number
-        .checked_mul(unit_ms)
-        .filter(|ms| *ms > 0)
-        .ok_or_else(expected)
+    if number <= 0 {
+        return Err("expected an end that is still to come, such as 12h".to_owned());
+    }
+    number.checked_mul(unit_ms).ok_or_else(expected)
 }
 
 /// Runs the command.
@@ -194,5 +194,7 @@ mod tests {
         for text in ["", "s", "5", "0h", "-1h", "1é", "9223372036854775807d"] {
             assert!(parse_duration_ms(text).is_err(), "{text}");
         }
+        let why = parse_duration_ms("0s").unwrap_err();
+        assert!(why.contains("still to come"), "{why}");
     }
 }

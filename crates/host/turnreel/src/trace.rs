@@ -2,6 +2,7 @@
 //!
 //! What the lines say is `chat_feed`'s; where they come from is for `source`, how they look for `screen`.
 
+mod named;
 mod screen;
 mod source;
 
@@ -17,11 +18,10 @@ use chat_normalize::Dialect;
 
 use crate::cli::DataArg;
 use crate::convert::unix_ms;
-use crate::data_dir;
 use crate::pipe::parse_dialect;
+pub(crate) use named::{Named, find, id_in, log_of};
 use screen::Screen;
 use source::Source;
-pub(crate) use source::{id_in, log_of};
 
 /// A file that is followed is looked at so often.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -112,16 +112,13 @@ fn run(args: Args) -> std::io::Result<ExitCode> {
 
 /// Opens what was named, and counts what could not be.
 fn open_all(args: &Args) -> (Vec<Source>, usize) {
-    let data = data_dir::resolve(args.data.data.clone());
     let mut sources = Vec::new();
     let mut n_faults = 0;
     for named in &args.sources {
-        let opened = match &data {
-            _ if named.as_os_str() == "-" && args.follow && args.sources.len() > 1 => {
-                Err("standard input cannot be followed beside others".to_owned())
-            }
-            Ok(dir) => Source::open(named, Some(dir), args.from),
-            Err(_) => Source::open(named, None, args.from),
+        let is_stdin = named.as_os_str() == "-";
+        let opened = match is_stdin && args.follow && args.sources.len() > 1 {
+            true => Err("standard input cannot be followed beside others".to_owned()),
+            false => Source::open(named, args.data.data.clone(), args.from),
         };
         match opened {
             Ok(source) => sources.push(source),

@@ -1,5 +1,6 @@
 //! Events to the server: what a pipe has in its spool, what earlier ones left, and how long the end waits for that.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -28,6 +29,7 @@ pub(super) struct Shared {
     sent: AtomicU64,
     sender_ended: AtomicBool,
     pub(super) notes: Mutex<Vec<String>>,
+    output_failed: AtomicBool,
     refusal: Mutex<Option<String>>,
     /// Until when the server asks to wait, where it takes what we have at its own pace.
     asked_until: Mutex<Option<Instant>>,
@@ -42,6 +44,7 @@ impl Shared {
             sent: AtomicU64::new(0),
             sender_ended: AtomicBool::new(false),
             notes: Mutex::default(),
+            output_failed: AtomicBool::new(false),
             refusal: Mutex::default(),
             asked_until: Mutex::default(),
         }
@@ -141,6 +144,16 @@ impl Shared {
         locked(&self.notes).push(note);
     }
 
+    /// Nothing can be passed on any more. A reader that has seen enough is no fault.
+    pub(super) fn lose_output(&self, why: &std::io::Error) {
+        let is_fault = why.kind() != ErrorKind::BrokenPipe;
+        self.output_failed.fetch_or(is_fault, Ordering::SeqCst);
+        self.note(match is_fault {
+            true => format!("could not write the output: {why}; the rest was recorded only"),
+            false => "nobody reads the output any more; the rest was recorded only".to_owned(),
+        });
+    }
+
     /// What is left to say and to tidy at the end.
     pub(super) fn settle(&self, outcome: &mut Outcome) {
         let delivered = self.sent.load(Ordering::SeqCst) >= self.spool.written();
@@ -154,6 +167,7 @@ impl Shared {
                 outcome.notes.push(why);
             }
         }
+        outcome.output_failed = self.output_failed.load(Ordering::SeqCst);
         let lost = self.queue.lost_bytes();
         if lost > 0 {
             self.note(format!("{lost} bytes were passed on but could not be read"));

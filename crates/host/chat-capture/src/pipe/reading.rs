@@ -8,6 +8,7 @@ use chat_normalize::{Dialect, SessionReader};
 use super::Outcome;
 use super::held::{Held, TRY_EVERY};
 use crate::queue::Popped;
+use crate::unread::UnreadLines;
 
 /// After this long without input, a session whose format does not say when a turn ends is taken to be idle.
 const QUIET: Duration = Duration::from_secs(10);
@@ -42,6 +43,7 @@ pub(super) fn read(
     let mut held = Held::default();
     let mut came = false;
     let mut timed = false;
+    let mut unread = UnreadLines::default();
     let mut events: Vec<ChatEvent> = Vec::new();
     loop {
         let result = match next(QUIET) {
@@ -83,6 +85,7 @@ pub(super) fn read(
             outcome.not_a_session = Some(why.to_string());
         }
         outcome.events += events.len() as u64;
+        unread.note(&events, None);
         // Who writes ChatEvents says by itself what can be answered.
         if !takes_answers && reader.dialect() != Some(Dialect::ChatEvents) {
             events.iter_mut().for_each(is_answered_elsewhere);
@@ -102,6 +105,9 @@ pub(super) fn read(
             break;
         }
     }
+    outcome
+        .notes
+        .extend(unread.sentence(reader.report().unreadable));
     outcome.lost = held.n_lost() as u64;
     outcome.notes.extend(held.said());
     outcome

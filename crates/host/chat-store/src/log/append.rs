@@ -246,8 +246,14 @@ fn compare(mut before: ChatEvent, event: ChatEvent) -> ItemResult {
     bodies::bare(&mut now);
     // Their lines are compared: a line escapes what the value that came may have had as it is.
     if before.to_line() == now.to_line() {
-        ItemResult::Duplicate { seq }
-    } else {
-        ItemResult::Conflict { id: now.id, seq }
+        return ItemResult::Duplicate { seq };
+    }
+    // What has no time of its own has that of its arrival, another one each time.
+    before.timestamp = now.timestamp;
+    let only_time = before.to_line() == now.to_line();
+    ItemResult::Conflict {
+        id: now.id,
+        seq,
+        only_time,
     }
 }

@@ -10,16 +10,17 @@ use chat_event::{ChatEvent, Payload};
 use chat_store::{Folding, LogBytes, fold, has_checksum};
 
 use super::{report, shown, view_of};
-use crate::draft;
+use crate::draft::{self, FileId};
 use crate::unpack::unpacked;
 
-/// Compacts `what` into `output`, or to standard output.
-pub(super) fn compact(what: &Path, output: Option<&Path>) -> Result<String, String> {
+/// Compacts `what` into `output`, or to standard output; nothing is to be said where who reads that has seen enough.
+pub(super) fn compact(what: &Path, output: Option<&Path>) -> Result<Option<String>, String> {
     let is_stdin = what.as_os_str() == "-";
     let name = match is_stdin {
         true => "standard input".to_owned(),
         false => shown(what),
     };
+    let could_not_compact = |why: io::Error| format!("could not compact: {why}: {name}");
     let could_not_read = |why: io::Error| format!("could not read: {why}: {name}");
     let open = || -> io::Result<Box<dyn Read>> {
         let bytes: Box<dyn Read> = match is_stdin {
@@ -32,31 +33,33 @@ pub(super) fn compact(what: &Path, output: Option<&Path>) -> Result<String, Stri
         if io::stdout().is_terminal() {
             return Err("the shorter log needs a place: -o".to_owned());
         }
-        let mut to = BufWriter::new(io::stdout().lock());
+        let mut to = Place::new(BufWriter::new(io::stdout().lock()));
         let mut said = Said::default();
         let folding = said.fold(open().map_err(could_not_read)?, &mut to);
-        let folding = folding.map_err(|why| format!("could not compact: {why}: {name}"))?;
-        to.flush()
-            .map_err(|why| format!("could not write: {why}: standard output"))?;
+        let folding = folding.and_then(|folding| to.flush().map(|()| folding));
+        let folding = match (folding, to.refused) {
+            (_, Some(why)) if why.kind() == io::ErrorKind::BrokenPipe => return Ok(None),
+            (_, Some(why)) => return Err(format!("could not write: {why}: standard output")),
+            (folding, None) => folding.map_err(could_not_compact)?,
+        };
         said.check(&name)?;
-        return Ok(report(&name, folding));
+        return Ok(Some(report(&name, folding)));
     };
     let could_not_write = |why: io::Error| format!("could not write: {why}: {}", shown(output));
-    let same = |one: &Path, other: &Path| {
-        let (one, other) = (one.canonicalize().ok()?, other.canonicalize().ok()?);
-        Some(one == other)
-    };
-    if same(what, output) == Some(true) {
+    let input = FileId::of((!is_stdin).then_some(what));
+    if input.is_some() && input == FileId::of(Some(output)) {
         return Err(format!("the input and the output are one file: {name}"));
     }
     let named = draft::beside(output).map_err(could_not_write)?;
     let mut said = Said::default();
     let folding = {
-        let mut to = BufWriter::new(named.as_file());
+        let mut to = Place::new(BufWriter::new(named.as_file()));
         let folding = said.fold(open().map_err(could_not_read)?, &mut to);
-        let folding = folding.map_err(|why| format!("could not compact: {why}: {name}"))?;
-        to.flush().map_err(could_not_write)?;
-        folding
+        let folding = folding.and_then(|folding| to.flush().map(|()| folding));
+        match to.refused {
+            Some(why) => return Err(could_not_write(why)),
+            None => folding.map_err(could_not_compact)?,
+        }
     };
     said.check(&name)?;
     named.as_file().sync_all().map_err(could_not_write)?;
@@ -78,7 +81,41 @@ pub(super) fn compact(what: &Path, output: Option<&Path>) -> Result<String, Stri
         ));
     }
     draft::take_place(named, output).map_err(could_not_write)?;
-    Ok(report(&name, folding))
+    Ok(Some(report(&name, folding)))
+}
+
+/// Where the shorter log goes. It keeps why it refused: a failure of folding may be that of what is read.
+struct Place<W> {
+    to: W,
+    refused: Option<io::Error>,
+}
+
+impl<W: Write> Place<W> {
+    fn new(to: W) -> Self {
+        Place { to, refused: None }
+    }
+
+    fn note<T>(&mut self, written: io::Result<T>) -> io::Result<T> {
+        written.map_err(|why| {
+            let kind = why.kind();
+            if kind != io::ErrorKind::Interrupted {
+                self.refused = Some(why);
+            }
+            io::Error::from(kind)
+        })
+    }
+}
+
+impl<W: Write> Write for Place<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(bytes);
+        self.note(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.to.flush();
+        self.note(flushed)
+    }
 }
 
 /// What a log says, as a number that does not depend on what was folded.

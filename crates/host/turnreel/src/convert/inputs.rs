@@ -16,6 +16,8 @@ use chat_capture::open_own;
 use chat_normalize::{SessionFolder, SessionParts};
 use chat_store::is_part_of_log;
 
+use crate::draft::FileId;
+
 /// Why an input is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
@@ -84,6 +86,16 @@ impl Input {
             let flat = joined.parts.agents.iter().filter(|agent| agent.flat);
             flat.map(|agent| Input::found(&joined.folder, joined.folder.join(&agent.path)))
         })
+    }
+
+    /// The files that it is read from.
+    pub(crate) fn files(&self) -> impl Iterator<Item = FileId> {
+        let own = FileId::of(self.path.as_deref());
+        let joined = self.joined.iter();
+        let parts = joined.flat_map(|joined| {
+            paths_of(&joined.parts).filter_map(|part| FileId::of(Some(&joined.folder.join(part))))
+        });
+        own.into_iter().chain(parts)
     }
 
     /// What it is called in messages.

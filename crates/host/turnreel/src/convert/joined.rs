@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
+use chat_capture::UnreadLines;
 use chat_event::ChatEvent;
 use chat_normalize::{AT_REST, Context, Dialect, FolderReader};
 
@@ -24,6 +25,7 @@ pub(super) struct JoinedReading {
     piece: Vec<u8>,
     n_bytes: u64,
     missing: Vec<String>,
+    unread: UnreadLines,
 }
 
 impl JoinedReading {
@@ -55,6 +57,7 @@ impl JoinedReading {
             piece: vec![0; PIECE_BYTES],
             n_bytes: 0,
             missing: Vec::new(),
+            unread: UnreadLines::default(),
         };
         if let Some(main) = &parts.main {
             reading.open.insert(main.clone(), joined.open(main)?);
@@ -102,7 +105,10 @@ impl Session for JoinedReading {
             Ok(n_bytes) => {
                 self.n_bytes += n_bytes as u64;
                 let piece = self.piece.get(..n_bytes).unwrap_or_default();
+                let before = events.len();
                 let pushed = self.reader.push(piece, AT_REST, events);
+                let new = events.get(before..).unwrap_or_default();
+                self.unread.note(new, Some(&path));
                 pushed.map_err(Failed::NotASession)?;
             }
             Err(why) if self.joined.parts.main.as_deref() == Some(&path) => {
@@ -128,12 +134,8 @@ impl Session for JoinedReading {
 
     fn faults(&self) -> Vec<String> {
         let mut faults = self.missing.clone();
-        // Their numbers are in the session's notices: each file counts its own.
-        match self.reader.report().unreadable {
-            0 => {}
-            1 => faults.push("could not read 1 line".to_owned()),
-            n_lines => faults.push(format!("could not read {n_lines} lines")),
-        }
+        let said = self.unread.sentence(self.reader.report().unreadable);
+        faults.extend(said.map(|said| chat_feed::projections::trace::clean(&said)));
         faults
     }
 

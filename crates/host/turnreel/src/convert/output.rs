@@ -12,7 +12,7 @@ use tempfile::NamedTempFile;
 
 use super::forms::Form;
 use super::inputs::Input;
-use crate::draft;
+use crate::draft::{self, FileId};
 
 /// Where all outputs go.
 #[derive(Debug)]
@@ -22,6 +22,8 @@ pub(super) struct Outputs {
     several: bool,
     n_begun: usize,
     taken: BTreeSet<PathBuf>,
+    /// The files that are read.
+    inputs: BTreeSet<FileId>,
 }
 
 #[derive(Debug)]
@@ -33,7 +35,12 @@ enum Place {
 
 impl Outputs {
     /// The place that `-o` names; a folder where there are several inputs, or where it is one.
-    pub(super) fn new(output: Option<PathBuf>, form: Form, several: bool) -> Result<Self, String> {
+    pub(super) fn new(
+        output: Option<PathBuf>,
+        form: Form,
+        several: bool,
+        inputs: &[Input],
+    ) -> Result<Self, String> {
         let place = match output {
             None => Place::Stdout,
             Some(path) if path.as_os_str() == "-" => Place::Stdout,
@@ -51,12 +58,17 @@ impl Outputs {
                 }
             }
         };
+        let inputs = match place {
+            Place::Stdout => BTreeSet::new(),
+            Place::File(_) | Place::Folder(_) => inputs.iter().flat_map(Input::files).collect(),
+        };
         Ok(Outputs {
             place,
             form,
             several,
             n_begun: 0,
             taken: BTreeSet::new(),
+            inputs,
         })
     }
 
@@ -90,6 +102,10 @@ impl Outputs {
                 path
             }
         };
+        if FileId::of(Some(&path)).is_some_and(|place| self.inputs.contains(&place)) {
+            let path = super::shown(&path);
+            return Err(format!("the input and the output are one file: {path}"));
+        }
         let told = |why: io::Error| format!("could not write: {why}: {}", super::shown(&path));
         std::fs::create_dir_all(draft::folder_of(&path)).map_err(told)?;
         let file = draft::beside(&path).map_err(told)?;

@@ -4,7 +4,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use chat_event::{ChatEvent, Payload};
+use chat_capture::UnreadLines;
+use chat_event::ChatEvent;
 use chat_normalize::{Dialect, NotASession, Report, SessionReader};
 use chat_store::LogBytes;
 
@@ -12,9 +13,6 @@ use crate::unpack::unpacked;
 
 /// As much is read at once.
 pub(super) const PIECE_BYTES: usize = 256 * 1024;
-
-/// So many numbers of unreadable lines are told.
-const TOLD_LINES: usize = 10;
 
 /// Bytes as they are unpacked, their number where it is known, and when they arrived or were written.
 type Opened = (Box<dyn Read>, Option<u64>, i64);
@@ -52,8 +50,9 @@ pub(crate) enum Failed {
 impl std::fmt::Display for Failed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            // Which formats there are is said where help is asked for.
             Failed::NotASession(why) => {
-                f.write_str(&chat_feed::projections::trace::clean(&why.to_string()))
+                f.write_str(&chat_feed::projections::trace::clean(&why.place()))
             }
             Failed::Io(why) => write!(f, "could not read: {why}"),
             Failed::Merge(why) => f.write_str(why),
@@ -89,6 +88,11 @@ pub(crate) trait Session {
         false
     }
 
+    /// Whether it says no times, and has that of its file, which is not when it was.
+    fn is_untimed(&self) -> bool {
+        false
+    }
+
     /// Files that lie beside the session, and are not of it.
     fn unread(&self) -> Vec<PathBuf> {
         Vec::new()
@@ -109,7 +113,8 @@ impl Session for Reading {
     }
 
     fn faults(&self) -> Vec<String> {
-        self.unreadable().into_iter().collect()
+        let faults = [self.cut.clone(), self.unreadable()];
+        faults.into_iter().flatten().collect()
     }
 
     fn is_log(&self) -> bool {
@@ -124,8 +129,10 @@ pub(crate) struct Reading {
     arrival_ms: i64,
     piece: Vec<u8>,
     n_bytes: u64,
-    /// The numbers of the first lines that could not be read.
-    unreadable: Vec<u64>,
+    /// Why what is behind the last piece could not be unpacked.
+    cut: Option<String>,
+    /// The first lines that could not be read.
+    unread: UnreadLines,
 }
 
 impl Reading {
@@ -136,7 +143,8 @@ impl Reading {
             arrival_ms,
             piece: vec![0; PIECE_BYTES],
             n_bytes: 0,
-            unreadable: Vec::new(),
+            cut: None,
+            unread: UnreadLines::default(),
         }
     }
 
@@ -146,8 +154,19 @@ impl Reading {
     ///
     /// Where the input refuses or is no session.
     pub(crate) fn read(&mut self, events: &mut Vec<ChatEvent>) -> Result<bool, Failed> {
-        if self.read_more(events)? {
-            return Ok(true);
+        match self.read_more(events) {
+            Ok(true) => return Ok(true),
+            Ok(false) => {}
+            // What could be unpacked before the damage is there, as that of a log which was cut off.
+            Err(Failed::Io(why))
+                if why.kind() == io::ErrorKind::InvalidData && self.n_bytes > 0 =>
+            {
+                let read = self.finish(events);
+                let failed = Failed::Io(why);
+                self.cut = Some(failed.to_string());
+                return read.map(|()| false).map_err(|_| failed);
+            }
+            Err(why) => return Err(why),
         }
         self.finish(events)?;
         Ok(false)
@@ -170,7 +189,8 @@ impl Reading {
         let before = events.len();
         let piece = self.piece.get(..n_bytes).unwrap_or_default();
         let pushed = self.reader.push(piece, self.arrival_ms, events);
-        self.note(events.get(before..).unwrap_or_default());
+        self.unread
+            .note(events.get(before..).unwrap_or_default(), None);
         pushed.map_err(Failed::NotASession)?;
         Ok(n_bytes > 0)
     }
@@ -183,7 +203,8 @@ impl Reading {
     pub(crate) fn finish(&mut self, events: &mut Vec<ChatEvent>) -> Result<(), Failed> {
         let before = events.len();
         let finished = self.reader.finish(self.arrival_ms, events);
-        self.note(events.get(before..).unwrap_or_default());
+        self.unread
+            .note(events.get(before..).unwrap_or_default(), None);
         finished.map_err(Failed::NotASession)
     }
 
@@ -202,35 +223,9 @@ impl Reading {
         self.reader.report()
     }
 
-    /// Which lines could not be read, as a sentence.
+    /// Which lines could not be read, and why, as a sentence.
     pub(crate) fn unreadable(&self) -> Option<String> {
-        let n_lines = self.report().unreadable;
-        if n_lines == 0 {
-            return None;
-        }
-        let told: Vec<_> = self.unreadable.iter().map(u64::to_string).collect();
-        let more = n_lines > told.len() as u64 && !told.is_empty();
-        let more = if more { ", …" } else { "" };
-        let (lines, told) = (if n_lines == 1 { "line" } else { "lines" }, told.join(", "));
-        Some(format!(
-            "could not read {n_lines} {lines} ({lines} {told}{more})"
-        ))
-    }
-
-    fn note(&mut self, events: &[ChatEvent]) {
-        for event in events {
-            // The reader has other things to say, too.
-            if self.unreadable.len() < TOLD_LINES
-                && let Payload::Notice(notice) = &event.payload
-                && notice.source.as_deref() == Some("reader")
-                && let Some(line) = notice.line
-                && notice
-                    .text
-                    .starts_with(&format!("Line {line} could not be read"))
-                && !self.unreadable.contains(&line)
-            {
-                self.unreadable.push(line);
-            }
-        }
+        let said = self.unread.sentence(self.report().unreadable)?;
+        Some(chat_feed::projections::trace::clean(&said))
     }
 }

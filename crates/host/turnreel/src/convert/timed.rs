@@ -18,6 +18,8 @@ pub(crate) struct Timed {
     written_ms: i64,
     last_ms: Option<i64>,
     waiting: Vec<ChatEvent>,
+    /// Whether the file's time stands for all.
+    is_untimed: bool,
 }
 
 impl Timed {
@@ -27,6 +29,7 @@ impl Timed {
             written_ms,
             last_ms: None,
             waiting: Vec::new(),
+            is_untimed: false,
         }
     }
 
@@ -46,6 +49,7 @@ impl Timed {
                 self.waiting.push(event);
                 if self.waiting.len() == MAX_WAITING {
                     self.last_ms = Some(self.written_ms);
+                    self.is_untimed = true;
                     self.release(out);
                 }
                 continue;
@@ -57,6 +61,7 @@ impl Timed {
     }
 
     fn release(&mut self, out: &mut Vec<ChatEvent>) {
+        self.is_untimed |= self.last_ms.is_none() && !self.waiting.is_empty();
         for mut event in self.waiting.drain(..) {
             event.timestamp = self.last_ms.or(Some(self.written_ms));
             out.push(event);
@@ -97,5 +102,9 @@ impl Session for Timed {
 
     fn is_log(&self) -> bool {
         self.session.is_log()
+    }
+
+    fn is_untimed(&self) -> bool {
+        self.is_untimed
     }
 }

@@ -40,20 +40,20 @@ impl Output {
     /// # Errors
     ///
     /// Where the place refuses, and where a page is asked for and the program has none.
-    pub(super) fn begin(path: Option<&Path>, form: Form) -> Result<Output, String> {
+    pub(super) fn begin(path: Option<&Path>, form: Form) -> Result<Output, Stop> {
         let path = path.filter(|path| path.as_os_str() != "-");
-        let page =
-            match form {
-                Form::Html if path.is_none() && io::stdout().is_terminal() => {
-                    return Err("a page is no text for a terminal: name a file with -o".to_owned());
-                }
-                Form::Html => Some(assets::player().ok_or(
-                    "the page is not in this program: build both with `cargo xtask start`",
-                )?),
-                Form::Jsonl | Form::Json | Form::Markdown => None,
-            };
+        let page = match form {
+            Form::Html if path.is_none() && io::stdout().is_terminal() => {
+                let why = "a page is no text for a terminal: name a file with -o";
+                return Err(why.to_owned().into());
+            }
+            Form::Html => Some(assets::player().ok_or_else(|| {
+                "the page is not in this program: build both with `cargo xtask start`".to_owned()
+            })?),
+            Form::Jsonl | Form::Json | Form::Markdown => None,
+        };
         let name = path.map_or_else(|| "standard output".to_owned(), shown);
-        let told = |why: io::Error| format!("could not write: {why}: {name}");
+        let told = |why: io::Error| stop(&why, &name);
         let (file, handle) = match path {
             Some(path) => {
                 let file = draft::beside(path).map_err(told)?;

@@ -13,8 +13,8 @@ use tempfile::NamedTempFile;
 use super::Stop;
 use crate::convert::inputs::{self, Input};
 use crate::convert::{Session, open_input, shown};
-use crate::data_dir;
-use crate::trace::log_of;
+use crate::draft::{self, FileId};
+use crate::trace::{Named, find};
 
 /// A longer body stays where it is: its line would be longer than a reader takes.
 const BODY_BYTES: u64 = 8 * 1024 * 1024;
@@ -27,9 +27,11 @@ pub(super) struct Source {
     blobs: Option<Blobs>,
     /// What it had when it was read first.
     had: Option<Had>,
+    /// Whether it is told to who reads it: the time of its file is none of the session's.
+    pub(super) is_transcript: bool,
     faults: Vec<String>,
     /// What standard input gave.
-    _spooled: Option<NamedTempFile>,
+    spooled: Option<NamedTempFile>,
 }
 
 /// How many events a session had.
@@ -53,25 +55,17 @@ impl Source {
         from: Option<Dialect>,
     ) -> Result<Source, String> {
         let name = shown(named);
-        if named.as_os_str() == "-" {
-            let spooled =
-                spool().map_err(|why| format!("could not read: {why}: standard input"))?;
-            let mut source = Source::of_file(spooled.path(), from, "standard input".to_owned())?;
-            source._spooled = Some(spooled);
-            return Ok(source);
-        }
-        if named.is_dir() {
-            return Err(format!("a folder, where one session is wanted: {name}"));
-        }
-        if named.exists() {
-            return Source::of_file(named, from, name);
-        }
-        let data = data_dir::resolve(data)?;
-        match log_of(&data, &named.to_string_lossy())? {
-            Some(path) => Source::of_file(&path, Some(Dialect::ChatEvents), name),
-            None => Err(format!(
-                "no file, and no session of the data folder: {name}"
-            )),
+        match find(named, data)? {
+            Named::Stdin => {
+                let spooled =
+                    spool().map_err(|why| format!("could not read: {why}: standard input"))?;
+                let name = "standard input".to_owned();
+                let mut source = Source::of_file(spooled.path(), from, name)?;
+                source.spooled = Some(spooled);
+                Ok(source)
+            }
+            Named::File(path) => Source::of_file(&path, from, name),
+            Named::Log(path) => Source::of_file(&path, Some(Dialect::ChatEvents), name),
         }
     }
 
@@ -90,8 +84,9 @@ impl Source {
             name,
             blobs: folder.map(Blobs::beside),
             had: None,
+            is_transcript: false,
             faults: refused,
-            _spooled: None,
+            spooled: None,
         })
     }
 
@@ -125,6 +120,9 @@ impl Source {
                     break;
                 }
                 n_events += 1;
+                if self.is_transcript && session.is_untimed() {
+                    event.timestamp = None;
+                }
                 self.put_back(&mut event, &mut faults);
                 show(&event)?;
             }
@@ -150,6 +148,15 @@ impl Source {
             self.faults.append(&mut faults);
         }
         Ok(())
+    }
+
+    /// Whether that is a file that it is read from.
+    pub(super) fn is_read_from(&self, path: &Path) -> bool {
+        let Some(place) = FileId::of(Some(path)) else {
+            return false;
+        };
+        let stdin = self.spooled.as_ref().and_then(|_| FileId::of(None));
+        self.input.files().chain(stdin).any(|file| file == place)
     }
 
     /// What could not be read of it.
@@ -193,7 +200,7 @@ impl Source {
 
 /// All of standard input, in a file that goes with the program.
 fn spool() -> io::Result<NamedTempFile> {
-    let mut file = NamedTempFile::new()?;
+    let mut file = draft::going_with_us(NamedTempFile::new)?;
     io::copy(&mut io::stdin().lock(), &mut file)?;
     file.flush()?;
     Ok(file)

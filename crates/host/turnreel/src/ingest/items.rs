@@ -80,8 +80,18 @@ pub(super) fn refuse_batch(
     let items: Vec<Item> = items.collect();
     let first = match items.first() {
         Some(Item::Rejected(why)) => format!("item {}: {}", why.index, why.message),
-        Some(Item::Conflict { index, id, seq, .. }) => {
-            format!("item {index}: event {seq} has the id {id}, and says something else")
+        Some(Item::Conflict {
+            index,
+            id,
+            seq,
+            only_time,
+            ..
+        }) => {
+            let other = match only_time {
+                Some(true) => "says the same at another time",
+                Some(false) | None => "says something else",
+            };
+            format!("item {index}: event {seq} has the id {id}, and {other}")
         }
         _ => "the batch is bad".to_owned(),
     };

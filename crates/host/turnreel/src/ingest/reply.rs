@@ -22,12 +22,9 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Which items were not stored, and are not in the session.
+    /// Which items were not stored, and are not in the session: what says the same at another time is there.
     pub(crate) fn refused(&self) -> Vec<usize> {
-        let items = self.results.iter().enumerate();
-        let refused =
-            items.filter(|(_, item)| matches!(item, Item::Conflict { .. } | Item::Rejected(_)));
-        refused.map(|(at, _)| at).collect()
+        refused_of(&self.results)
     }
 
     /// The first item that is no event to be kept, with what is wrong with it, and how many there are.
@@ -73,8 +70,24 @@ pub(crate) enum Item {
         code: &'static str,
         id: String,
         seq: u64,
+        /// Present, and true, where it says the same at another time.
+        #[serde(rename = "onlyTime", skip_serializing_if = "Option::is_none")]
+        only_time: Option<bool>,
     },
     Rejected(Rejected),
+}
+
+fn refused_of(results: &[Item]) -> Vec<usize> {
+    let is_refused = |item: &Item| match item {
+        Item::Conflict { only_time, .. } => *only_time != Some(true),
+        Item::Rejected(_) => true,
+        Item::Stored { .. } | Item::Duplicate { .. } => false,
+    };
+    let items = results.iter().enumerate();
+    items
+        .filter(|(_, item)| is_refused(item))
+        .map(|(at, _)| at)
+        .collect()
 }
 
 /// The answer to a batch of so many items, of which some were rejected and the others given to the store.
@@ -114,13 +127,14 @@ pub(super) fn of(
                 dups += 1;
                 Item::Duplicate { seq }
             }
-            ItemResult::Conflict { id, seq } => {
+            ItemResult::Conflict { id, seq, only_time } => {
                 conflicts += 1;
                 Item::Conflict {
                     index,
                     code: "id_conflict",
                     id,
                     seq,
+                    only_time: only_time.then_some(true),
                 }
             }
         });

@@ -114,7 +114,11 @@ pub(super) const DOCS: &[Doc] = &[
         &[
             AFTER_ID,
             LIMIT,
-            ("status", "Text", "Sessions of this status."),
+            (
+                "status",
+                "Text",
+                "Sessions of this status: busy, idle, retrying or ended.",
+            ),
             (
                 "q",
                 "Text",
@@ -144,7 +148,7 @@ pub(super) const DOCS: &[Doc] = &[
                 post(
                     "/api/v1/sessions/{session}/events",
                     "sendEvents",
-                    "Store events",
+                    "Store events, at most 1,000 of them",
                 ),
                 "Stored",
             ),

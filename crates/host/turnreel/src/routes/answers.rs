@@ -247,7 +247,7 @@ fn answer_of(request_id: &str, asked: &Asked) -> Value {
 
 fn live_of(state: &State, session: &str) -> Result<Arc<Live>, ApiError> {
     let id = SessionId::parse(session)?;
-    state.live(&id).ok_or_else(ApiError::not_found)
+    state.live(&id).ok_or_else(ApiError::no_session)
 }
 
 async fn fields_of(

@@ -25,7 +25,7 @@ pub(super) async fn of_session(
 ) -> Result<Response, ApiError> {
     let live = state
         .live(&SessionId::parse(&session)?)
-        .ok_or_else(ApiError::not_found)?;
+        .ok_or_else(ApiError::no_session)?;
     find(&state, vec![live], event, &headers).await
 }
 
@@ -41,6 +41,9 @@ pub(super) async fn of_sandbox(
         let row = live.row().1;
         grant.sees(&row.id) && row.sandbox_id.as_ref().unwrap_or(&row.id) == &sandbox
     });
+    if sessions.is_empty() {
+        return Err(ApiError::no_session());
+    }
     find(&state, sessions, event, &headers).await
 }
 

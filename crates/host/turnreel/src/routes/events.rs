@@ -107,7 +107,7 @@ pub(super) async fn page(
 ) -> Result<Response, ApiError> {
     let live = state
         .live(&SessionId::parse(&session)?)
-        .ok_or_else(ApiError::not_found)?;
+        .ok_or_else(ApiError::no_session)?;
     let after = query.after.as_deref().unwrap_or("0");
     let (epoch, after) = parse_cursor(after).ok_or_else(|| {
         ApiError::bad_request("bad_cursor", "after: expected a number or a cursor")
@@ -206,7 +206,7 @@ pub(super) async fn full(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let id = SessionId::parse(&session)?;
-    let live = state.live(&id).ok_or_else(ApiError::not_found)?;
+    let live = state.live(&id).ok_or_else(ApiError::no_session)?;
     if let Some(sha256) = query.body {
         let asked = sha256.clone();
         let finding = move |_: &Reader| Ok(live.session.body(&event, &asked)?);

@@ -82,7 +82,7 @@ impl Insight {
 
 fn find(state: &State, session: &str) -> Result<Arc<Live>, ApiError> {
     let live = state.live(&SessionId::parse(session)?);
-    live.ok_or_else(ApiError::not_found)
+    live.ok_or_else(ApiError::no_session)
 }
 
 /// The session in figures, as of its last event.

@@ -45,7 +45,11 @@ pub(super) async fn asset(Path(path): Path<String>, headers: HeaderMap) -> Respo
         return index(headers).await;
     }
     let Some(asset) = assets::find(&path) else {
-        return ApiError::not_found().into_response();
+        // Whatever is no route comes here.
+        return match path.starts_with("api/") {
+            true => ApiError::no_route().into_response(),
+            false => ApiError::not_found().into_response(),
+        };
     };
     let cache = if asset.name_is_hashed {
         "public, max-age=31536000, immutable"

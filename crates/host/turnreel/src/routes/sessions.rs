@@ -8,6 +8,7 @@ use chat_store::Summary;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::address::Query;
+use crate::error::ApiError;
 use crate::scope::Grant;
 use crate::state::State;
 
@@ -45,6 +46,9 @@ fn rows<S: Serializer>(rows: &[Arc<Summary>], serializer: S) -> Result<S::Ok, S:
     serializer.collect_seq(rows.iter().map(|row| &**row))
 }
 
+/// What a session may be said to be.
+const STATUSES: [&str; 4] = ["busy", "idle", "retrying", "ended"];
+
 /// Rows of one answer.
 const LIMIT: usize = 1000;
 
@@ -54,7 +58,13 @@ pub(super) async fn list(
     FromState(state): FromState<State>,
     Extension(grant): Extension<Arc<Grant>>,
     Query(query): Query<ListQuery>,
-) -> Json<List> {
+) -> Result<Json<List>, ApiError> {
+    if let Some(status) = &query.status
+        && !STATUSES.contains(&status.as_str())
+    {
+        let message = format!("status: expected one of {}", STATUSES.join(", "));
+        return Err(ApiError::bad_request("bad_query", message));
+    }
     let limit = query.limit.unwrap_or(LIMIT).clamp(1, LIMIT);
     let after = query.after.unwrap_or_default();
     let wanted = query.q.unwrap_or_default().to_lowercase();
@@ -69,12 +79,12 @@ pub(super) async fn list(
     sessions.truncate(limit);
     let next = sessions.last().filter(|_| more).map(|row| row.id.clone());
     let follows = state.followed.get().cloned().unwrap_or_default();
-    Json(List {
+    Ok(Json(List {
         sessions,
         next,
         follows,
         may: grant.may(),
-    })
+    }))
 }
 
 fn fits(row: &Summary, status: Option<&str>, wanted: &str) -> bool {

@@ -78,8 +78,13 @@ pub(super) async fn create(
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Revoked {
-    /// The one link; all of the session's where there is none.
+    /// The one link; all of the session's where none is named. One that is null names none by mistake.
+    #[serde(deserialize_with = "named")]
     id: Option<String>,
+}
+
+fn named<'de, D: serde::Deserializer<'de>>(of: D) -> Result<Option<String>, D::Error> {
+    String::deserialize(of).map(Some)
 }
 
 /// `{"revoked":n}`; 404 where the link that is named is not there.
@@ -136,7 +141,7 @@ fn seconds(asked: Option<Value>) -> Result<i64, ApiError> {
 
 fn session_of(state: &State, session: &str) -> Result<SessionId, ApiError> {
     let id = SessionId::parse(session)?;
-    state.live(&id).ok_or_else(ApiError::not_found)?;
+    state.live(&id).ok_or_else(ApiError::no_session)?;
     Ok(id)
 }
 

@@ -111,7 +111,7 @@ fn answer(
 ) -> Result<Response, ApiError> {
     let live = state
         .live(&SessionId::parse(session)?)
-        .ok_or_else(ApiError::not_found)?;
+        .ok_or_else(ApiError::no_session)?;
     let place = Place::take(&state, grant)?;
     let form = match format {
         Format::Events => Form::Events(bodies),

@@ -60,9 +60,9 @@ pub(super) async fn upgrade(
     if let Some(session) = query.session {
         let id = SessionId::parse(&session).ok();
         let id = id.filter(|_| grant.sees(&session));
-        let id = id.ok_or_else(ApiError::not_found)?;
+        let id = id.ok_or_else(ApiError::no_session)?;
         let live = state.live_from_anywhere(&id).await?;
-        live.ok_or_else(ApiError::not_found)?;
+        live.ok_or_else(ApiError::no_session)?;
     }
     let place = Place::take(&state, &grant)?;
     // The default read buffer of 128 KiB was seen to cost 1.3 GB for 10 000 idle sockets; clients send little.

@@ -3,16 +3,17 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, Dialect, SessionReader};
-use chat_store::{LogBytes, SessionId, is_part_of_log};
+use chat_store::LogBytes;
 
+use super::named::{Named, find};
 use crate::convert::{Reading, open};
 
-/// How the logs of the data folder end.
-const LOG_ENDING: &str = ".events.jsonl";
-const PACKED_ENDING: &str = ".packed.json";
+/// A log that is not there for so long was removed: while it goes on in a new file there is a moment without one.
+const REMOVED_AFTER: Duration = Duration::from_secs(1);
 
 /// One source.
 pub(super) struct Source {
@@ -25,6 +26,8 @@ pub(super) struct Source {
     sessions: BTreeSet<String>,
     /// It said itself that it is over.
     over: bool,
+    /// Since when its file is not there.
+    missing_since: Option<Instant>,
     failed: Option<String>,
 }
 
@@ -32,29 +35,14 @@ impl Source {
     /// Opens a file, a session of the data folder, or standard input.
     pub(super) fn open(
         named: &Path,
-        data: Option<&Path>,
+        data: Option<PathBuf>,
         from: Option<Dialect>,
     ) -> Result<Source, String> {
         let name = chat_feed::projections::trace::clean(&named.to_string_lossy());
-        if named.is_dir() {
-            return Err(format!(
-                "a folder, where a session or a file is wanted: {name}"
-            ));
-        }
-        let stdin = named.as_os_str() == "-";
-        let (path, dialect) = match (stdin, named.exists()) {
-            (true, _) => (None, from),
-            (false, true) => (Some(named.to_owned()), from),
-            (false, false) => {
-                let id = named.to_string_lossy();
-                let path = data.map_or(Ok(None), |data| log_of(data, &id))?;
-                let Some(path) = path else {
-                    return Err(format!(
-                        "no file, and no session of the data folder: {name}"
-                    ));
-                };
-                (Some(path), Some(Dialect::ChatEvents))
-            }
+        let (path, dialect) = match find(named, data)? {
+            Named::Stdin => (None, from),
+            Named::File(path) => (Some(path), from),
+            Named::Log(path) => (Some(path), Some(Dialect::ChatEvents)),
         };
         let (bytes, n_bytes, arrival_ms) =
             open(path.as_deref()).map_err(|why| format!("could not open: {why}: {name}"))?;
@@ -70,6 +58,7 @@ impl Source {
             events: Vec::new(),
             sessions: BTreeSet::new(),
             over: false,
+            missing_since: None,
             failed: None,
         })
     }
@@ -84,6 +73,7 @@ impl Source {
         match read {
             Ok(true) => true,
             Ok(false) => {
+                self.look_for_removal();
                 self.look_for_cut();
                 false
             }
@@ -155,6 +145,22 @@ impl Source {
         }
     }
 
+    /// Nothing more comes of a file that was removed: where its session goes on, that is in another one.
+    fn look_for_removal(&mut self) {
+        let found = self.path.as_ref().map(|path| path.metadata());
+        let is_missing = found.is_some_and(
+            |found| matches!(found, Err(why) if why.kind() == std::io::ErrorKind::NotFound),
+        );
+        if !is_missing {
+            self.missing_since = None;
+            return;
+        }
+        let since = self.missing_since.get_or_insert_with(Instant::now);
+        if since.elapsed() >= REMOVED_AFTER {
+            self.failed = Some("the session's log was removed".to_owned());
+        }
+    }
+
     /// A file that became shorter is another one; what was told of it stands. One that is packed does not grow, and has not as
     /// many bytes as are read of it.
     fn look_for_cut(&mut self) {
@@ -170,57 +176,4 @@ impl Source {
             self.failed = Some("it became shorter while it was followed".to_owned());
         }
     }
-}
-
-/// The id of the session whose log that is, as its first line has it.
-pub(crate) fn id_in(log: &Path) -> Option<String> {
-    use std::io::{BufRead, BufReader, Read};
-    let mut line = Vec::new();
-    let file = std::fs::File::open(log).ok()?;
-    let mut first = BufReader::new(file.take(64 * 1024));
-    first.read_until(b'\n', &mut line).ok()?;
-    let event = ChatEvent::from_json(std::str::from_utf8(&line).ok()?).ok()?;
-    Some(event.session_id).filter(|id| !id.is_empty())
-}
-
-/// The log of the session of that id; where there is none, of the only one whose id begins so.
-pub(crate) fn log_of(data: &Path, id: &str) -> Result<Option<PathBuf>, String> {
-    let Ok(session) = SessionId::parse(id) else {
-        return Ok(None);
-    };
-    let whole = data.join(format!("{}{LOG_ENDING}", session.stem()));
-    if whole.is_file() {
-        return Ok(Some(whole));
-    }
-    let beginning = id.to_ascii_lowercase();
-    let entries = std::fs::read_dir(data).into_iter().flatten().flatten();
-    let mut found: Vec<String> = entries
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| name.starts_with(&beginning) && name.ends_with(LOG_ENDING))
-        .filter(|name| !is_part_of_log(&data.join(name)))
-        .collect();
-    found.sort();
-    match &*found {
-        [] => packed_away(data, id).map_or(Ok(None), Err),
-        [one] => Ok(Some(data.join(one))),
-        [first, second, ..] => {
-            let told = |name: &String| id_in(&data.join(name)).unwrap_or_else(|| name.clone());
-            Err(format!(
-                "several sessions begin with {id}: {}, {}{}",
-                told(first),
-                told(second),
-                if found.len() > 2 { ", …" } else { "" }
-            ))
-        }
-    }
-}
-
-/// What to say of a session whose log was packed away.
-fn packed_away(data: &Path, id: &str) -> Option<String> {
-    let beginning = id.to_ascii_lowercase();
-    let mut entries = std::fs::read_dir(data).into_iter().flatten().flatten();
-    let is_it = |name: &str| name.starts_with(&beginning) && name.ends_with(PACKED_ENDING);
-    entries
-        .any(|entry| entry.file_name().to_str().is_some_and(is_it))
-        .then(|| format!("the log of {id} was packed away; `turnreel restore {id}` brings it back"))
 }

@@ -103,6 +103,31 @@ fn batches_that_are_numbered_come_once_and_in_order() {
     assert_eq!(server.all("s1", 10).len(), 4);
 }
 
+/// Where a server was started again a producer goes on with its numbers; what never came is not said to have come.
+#[test]
+fn a_number_below_the_first_that_came_is_refused_and_not_lost() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let send = |seq: u64| {
+        let more = format!("Producer-Id: p\r\nProducer-Epoch: 1\r\nProducer-Seq: {seq}\r\n");
+        let body = json!([{"timestamp": seq, "type": "user_message", "payload": {"text": "x"}}]);
+        post_with(&server, &more, &body.to_string())
+    };
+    assert_eq!(send(7).0, 200);
+    assert_eq!(send(8).0, 200);
+    let (status, refused) = send(6);
+    assert_eq!(
+        (status, &refused["error"]["code"]),
+        (409, &json!("producer_gap"))
+    );
+    assert_eq!(
+        (&refused["expectedSeq"], &refused["receivedSeq"]),
+        (&json!(9), &json!(6))
+    );
+    assert_eq!(send(7).1["dups"], 1);
+    assert_eq!(server.all("s1", 10).len(), 2);
+}
+
 #[test]
 fn numbered_batches_at_once_are_stored_as_often_as_they_are_different() {
     let dir = tempfile::tempdir().unwrap();

@@ -214,6 +214,28 @@ fn the_list_is_paged_and_filtered() {
         ("s4".to_owned(), Value::Null)
     );
     assert_eq!(ids("q=nothing").0, "");
+    // One that is misspelt is none of no session.
+    let (status, answer) = server.get("/api/v1/sessions?status=zz");
+    assert_eq!(
+        (status, &answer["error"]["message"]),
+        (
+            400,
+            &json!("status: expected one of busy, idle, retrying, ended")
+        )
+    );
+    // What is not there is named: a session, or a route.
+    let said = |path: &str| {
+        let (status, answer) = server.get(path);
+        assert_eq!(status, 404, "{path}");
+        answer["error"]["message"].as_str().unwrap().to_owned()
+    };
+    let no_session = "there is no such session";
+    assert_eq!(said("/api/v1/sessions/none/events"), no_session);
+    assert_eq!(said("/api/v1/sessions/none/summary"), no_session);
+    assert!(said("/api/v1/session/s1/events").starts_with("there is no such route"));
+    let other = make_token(&server, &["--scope", "read", "--session", "s3"]);
+    let (_, answer) = server.ask("GET", "/api/v1/sessions/s1/events", &other, "");
+    assert_eq!(answer["error"]["message"], no_session);
     let only = make_token(&server, &["--scope", "read", "--session", "s3"]);
     let (_, list) = server.ask("GET", "/api/v1/sessions?q=slow", &only, "");
     assert_eq!(list["sessions"].as_array().unwrap().len(), 1, "{list}");

@@ -218,6 +218,7 @@ fn a_link_opens_one_session_until_it_is_taken_back() {
     for (body, status) in [
         (r#"{"id": "another"}"#, 404),
         (r#"{"link": "another"}"#, 400),
+        (r#"{"id": null}"#, 400),
         ("another", 400),
     ] {
         let refused = server.ask("DELETE", shares, &server.token, body);

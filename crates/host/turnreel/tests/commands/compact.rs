@@ -316,7 +316,7 @@ fn a_session_that_goes_on_or_that_a_server_holds_is_refused() {
     server.kill();
     for (what, why) in [
         ("nobody", "could not find the session"),
-        ("../s1", "session id"),
+        ("../s1", "no file, and no session"),
     ] {
         let output = run(&[what, "--data", &dir.path().to_string_lossy()], None);
         assert_eq!(output.status.code(), Some(1));

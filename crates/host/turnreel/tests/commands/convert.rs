@@ -187,25 +187,58 @@ fn the_exit_says_what_could_not_be_read() {
     assert_eq!(output.status.code(), Some(1));
     let told = text(&output.stderr);
     assert!(
-        told.contains("could not read 2 lines (lines 5, 10)"),
+        told.contains("could not read 2 lines (line 5: ") && told.contains("; line 10: "),
         "{told}"
     );
     assert!(told.contains(damaged), "{told}");
     assert!(converted_lines(&output).len() > 20, "the rest is read");
+
+    // A line that nobody could hold is left out with its reason, by all who read.
+    let long = dir.path().join("long.jsonl");
+    let word = "a".repeat(17 * 1024 * 1024);
+    let turn_end = r#"{"id":"a","timestamp":1,"sessionId":"s","type":"turn_end","payload":{}}"#;
+    let user =
+        r#"{"id":"b","timestamp":1,"sessionId":"s","type":"user_message","payload":{"text":"#;
+    std::fs::write(&long, format!("{turn_end}\n{user}\"{word}\"}}}}\n")).unwrap();
+    for reads in [
+        &["convert"][..],
+        &["export", "--to", "jsonl"],
+        &["trace"],
+        &["pipe", "--wait", "0"],
+    ] {
+        let mut program = Command::new(PROGRAM);
+        program.args(reads).env("TURNREEL_DATA", dir.path());
+        let input = std::fs::File::open(&long).unwrap();
+        match reads[0] {
+            "pipe" => program.stdin(input),
+            _ => program.arg(&long),
+        };
+        let told = text(&program.output().unwrap().stderr);
+        let why = "could not read 1 line (line 2: it is longer than 16 MiB)";
+        assert!(told.contains(why), "{reads:?}: {told}");
+    }
 
     let notes = dir.path().join("notes.txt");
     std::fs::write(&notes, "no session\n").unwrap();
     let notes = notes.to_str().unwrap();
     let output = convert(&[notes]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("not a session log: line 1 is plain text"));
+    let told = text(&output.stderr);
+    let why = format!("not a session log: line 1 is plain text: {notes}\n");
+    assert!(told.contains(&why), "{told}");
+    let help = text(&convert(&["--help"]).stdout);
+    assert!(help.contains("claude-transcript, "), "{help}");
     let good = session("codex-exec/input.exec.jsonl");
     assert_eq!(convert(&[notes, &good]).status.code(), Some(1));
     assert_eq!(convert(&["/does/not/exist"]).status.code(), Some(2));
     assert_eq!(convert(&["/does/not/exist", &good]).status.code(), Some(1));
     let empty = dir.path().join("empty");
     std::fs::create_dir(&empty).unwrap();
-    assert_eq!(convert(&[empty.to_str().unwrap()]).status.code(), Some(2));
+    let output = convert(&[empty.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    let told = text(&output.stderr);
+    assert!(told.contains("no session files below it: "), "{told}");
+    assert!(told.contains(empty.to_str().unwrap()), "{told}");
     let output = convert(&[&good, &good, "-o", notes]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("several sessions need a folder"));
@@ -321,11 +354,19 @@ fn packed_input_is_read_as_it_is_unpacked() {
     }
     let cut = dir.path().join("cut.jsonl.gz");
     std::fs::write(&cut, &gz[..gz.len() / 2]).unwrap();
-    let output = convert(&[&cut.to_string_lossy()]);
-    assert_ne!(output.status.code(), Some(0));
-    let told = text(&output.stderr);
+    // One that is cut off is a log that was cut off: what came is written, and that there was more is said.
     let at = format!("the gzip file is cut off after {} bytes", gz.len() / 2);
-    assert!(told.contains(&at), "{told}");
+    for (program, name) in [("convert", "cut.events.jsonl"), ("export", "cut.jsonl")] {
+        let place = dir.path().join(name);
+        let args = [&*cut.to_string_lossy(), "-o", &*place.to_string_lossy()];
+        let output = command::run(program, &args, b"");
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{program}: {told}");
+        assert!(told.contains(&at), "{program}: {told}");
+        assert!(!told.contains("nothing was read"), "{program}: {told}");
+        let written = std::fs::read_to_string(&place).unwrap();
+        assert!(written.lines().count() > 3, "{program}: {written}");
+    }
 }
 
 /// When a file was written says nothing of when its first lines happened, where others say that themselves.
@@ -362,6 +403,29 @@ fn lines_without_a_time_have_that_of_those_beside_them() {
     for paths in [[&transcript, &stream], [&stream, &transcript]] {
         let said = figures(&["--merge", paths[0], paths[1]]);
         assert_eq!(said["durationMs"], 9_000, "{said}");
+    }
+}
+
+/// When the file was written is not when its session began.
+#[test]
+fn a_transcript_of_a_stream_without_times_states_none() {
+    let lines = [
+        r#"{"type":"thread.started","thread_id":"t"}"#,
+        r#"{"type":"turn.started"}"#,
+        r#"{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"Done."}}"#,
+        r#"{"type":"turn.completed","usage":{"input_tokens":9,"cached_input_tokens":0,"output_tokens":1}}"#,
+    ];
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run.jsonl");
+    std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+    let path = path.to_str().unwrap();
+    for (program, args) in [
+        ("convert", &["--to", "markdown", path][..]),
+        ("export", &["--to", "markdown", path]),
+    ] {
+        let told = text(&command::run(program, args, b"").stdout);
+        assert!(told.contains("Done."), "{told}");
+        assert!(!told.contains("Started"), "{told}");
     }
 }
 

@@ -60,7 +60,8 @@ fn a_kind_is_kept_and_nothing_is_masked_where_it_is_asked_for() {
     assert!(!text(&output.stdout).contains("ann@work.example"));
     let said = text(&output.stderr);
     assert!(
-        said.contains("nothing of the kind to keep: email"),
+        said.contains("nothing of the kind to keep: email; what was found is of: ")
+            && said.contains("e-mail address"),
         "{said}"
     );
 }

@@ -115,7 +115,27 @@ fn the_exit_says_what_could_not_be_read() {
     let data = dir.path().to_str().unwrap();
     let output = trace(&["--data", data, "no-such-session"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("no file, and no session"));
+    let told = text(&output.stderr);
+    assert!(told.contains("no file, and no session"), "{told}");
+    assert!(told.contains(data), "{told}");
+    // A session that no server has taken yet is not lost.
+    for more in [
+        &[][..],
+        &["--endpoint", "http://127.0.0.1:9", "--token", "t"],
+    ] {
+        let mut args = vec!["--wait", "0", "--data", data, "--session", "waits"];
+        args.extend(more);
+        let input = std::fs::read(&good).unwrap();
+        support::command::run("pipe", &args, &input);
+        let told = text(&trace(&["--data", data, "waits"]).stderr);
+        assert!(told.contains("wait for their server in "), "{told}");
+        let told = told.split("server in ").nth(1).unwrap().trim();
+        std::fs::remove_file(told).unwrap();
+    }
+    // What is there and cannot be opened is not said to be missing.
+    let below = format!("{notes}/s.jsonl");
+    let told = text(&trace(&[&below]).stderr);
+    assert!(told.contains("could not open: "), "{told}");
     assert_eq!(
         trace(&["--quiet", "--verbose", &good]).status.code(),
         Some(2)
@@ -265,6 +285,20 @@ fn a_file_is_followed_until_its_session_ends() {
     assert_eq!(following.child.wait().unwrap().code(), Some(0));
 }
 
+#[test]
+fn a_log_that_is_removed_is_not_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.jsonl");
+    std::fs::write(&path, line(0, "user_message", &json!({"text": "Go"}))).unwrap();
+    let mut following = Following::start(&["-f", path.to_str().unwrap()], Stdio::null());
+    assert_eq!(following.next(), "[1] ▶ Go");
+    std::fs::remove_file(&path).unwrap();
+    let told = "turnreel trace: the session's log was removed: ";
+    assert_eq!(following.next(), format!("{told}{}", path.display()));
+    let status = support::wait_for(&mut following.child, Duration::from_secs(10));
+    assert_eq!(status.code(), Some(1));
+}
+
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_the_looking_and_not_the_session() {
@@ -338,6 +372,54 @@ fn a_session_is_read_while_the_server_holds_the_folder() {
         end.contains(&"Hi".to_owned()) && end.contains(&"[1] ✓ Hello".to_owned()),
         "{end:?}"
     );
+}
+
+/// Who asks for a session has to know which there are.
+#[test]
+fn sessions_are_listed_and_named_by_their_ids_while_a_server_holds_the_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().to_str().unwrap();
+    let list = |more: &[&str]| {
+        let args = [&["--data", data], more].concat();
+        let output = support::command::run("list", &args, b"");
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let server = Server::start_on(dir.path(), "127.0.0.1:0", &["--no-examples"]);
+    assert_eq!(list(&[]), "");
+    let log = [
+        line(0, "user_message", &json!({"text": "Build\tit"})),
+        line(1, "turn_end", &json!({})),
+    ];
+    let events: Vec<serde_json::Value> = log
+        .iter()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(server.post("s1", &json!(events)).0, 200);
+    let row: serde_json::Value = serde_json::from_str(&list(&["--json"])).unwrap();
+    assert_eq!(
+        (&row["id"], &row["events"], &row["status"]),
+        (&json!("s1"), &json!(2), &json!("idle"))
+    );
+    let told = list(&[]);
+    assert!(told.starts_with("s1\tidle\t0 min\t2\t-\tBuild"), "{told}");
+    // The beginning of an id is enough for all that read.
+    let out = dir.path().join("out.jsonl");
+    for args in [
+        &["convert", "s", "--data", data][..],
+        &["compact", "s", "--data", data, "-o", out.to_str().unwrap()],
+        &["export", "s", "--data", data, "--to", "jsonl"],
+    ] {
+        let output = support::command::run(args[0], &args[1..], b"");
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    }
+    let told = support::command::run("compact", &["no.jsonl", "--data", data], b"");
+    assert!(text(&told.stderr).contains("no file, and no session"));
+    // A file in the place of a command.
+    let told = Command::new(PROGRAM).arg(&out).output().unwrap();
+    let said = text(&told.stderr);
+    assert!(said.contains("turnreel export "), "{said}");
+    assert_eq!(told.status.code(), Some(2));
 }
 
 #[test]

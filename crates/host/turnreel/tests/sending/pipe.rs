@@ -26,10 +26,18 @@ fn run(data: &Path, more: &[&str], input: &[u8]) -> Output {
 }
 
 fn spooled(data: &Path) -> usize {
-    let entries = std::fs::read_dir(data.join("spool"))
-        .into_iter()
-        .flatten()
-        .flatten();
+    spooled_in(&data.join("spool"))
+}
+
+/// What waits for servers that are not the data folder's.
+fn spooled_for_others(data: &Path) -> usize {
+    let folders = std::fs::read_dir(data.join("spool/to"));
+    let folders = folders.into_iter().flatten().flatten();
+    folders.map(|folder| spooled_in(&folder.path())).sum()
+}
+
+fn spooled_in(folder: &Path) -> usize {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries
         .filter(|entry| entry.file_name().to_string_lossy().ends_with(".jsonl"))
         .count()
@@ -55,7 +63,22 @@ fn what_goes_in_comes_out_byte_for_byte_and_the_session_arrives() {
     // The same once more changes nothing: the source's ids are the events' ids.
     let id = row["id"].as_str().unwrap();
     let before = server.all(id, 1000);
-    run(dir.path(), &["--prompt", "Read README.md"], &input);
+    let output = run(dir.path(), &["--prompt", "Read README.md"], &input);
+    assert_eq!(server.all(id, 1000).len(), before.len());
+    // Some have the time of their arrival, which is another one now: they are there all the same.
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("were there already"), "{said}");
+    assert!(!said.contains("another source"), "{said}");
+    assert!(!dir.path().join("spool/refused").exists(), "{said}");
+    drop(server);
+    run(
+        dir.path(),
+        &["--prompt", "Read README.md", "--wait", "0"],
+        &input,
+    );
+    let server = Server::start(dir.path());
+    soon("the events are taken in", || spooled(dir.path()) == 0);
+    assert!(!dir.path().join("spool/refused").exists());
     assert_eq!(server.all(id, 1000).len(), before.len());
 }
 
@@ -367,15 +390,19 @@ fn the_token_is_read_from_the_file_that_is_named() {
 #[test]
 fn whoever_holds_the_notes_of_one_session_holds_up_nothing_else_that_was_left() {
     let (away, dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let server = Server::start(dir.path());
     for session in ["s1", "s2"] {
         let line = format!(
             r#"{{"type":"user","uuid":"u1","sessionId":"{session}","timestamp":"2026-01-01T00:00:00.000Z","message":{{"role":"user","content":"Hi"}}}}"#
         );
+        let refused = ["--endpoint", &server.url, "--token", "wrong"];
         let from = ["--wait", "0", "--from", "claude-transcript"];
-        run(away.path(), &from, line.as_bytes());
+        run(away.path(), &[refused, from].concat(), line.as_bytes());
     }
-    assert_eq!(spooled(away.path()), 2);
-    let notes = away.path().join("spool/sources/s1.json");
+    assert_eq!(spooled_for_others(away.path()), 2);
+    let folder = std::fs::read_dir(away.path().join("spool/to")).unwrap();
+    let folder = folder.flatten().next().unwrap().path();
+    let notes = folder.join("sources/s1.json");
     std::fs::create_dir_all(notes.parent().unwrap()).unwrap();
     let holder = std::fs::File::options()
         .write(true)
@@ -384,18 +411,19 @@ fn whoever_holds_the_notes_of_one_session_holds_up_nothing_else_that_was_left() 
         .open(&notes)
         .unwrap();
     holder.lock().unwrap();
-    let server = Server::start(dir.path());
     let to = ["--endpoint", &server.url, "--token", &server.token];
     let mut child = start(away.path(), &to);
     let stdin = child.stdin.take().unwrap();
-    soon("the other one is sent", || spooled(away.path()) == 1);
+    soon("the other one is sent", || {
+        spooled_for_others(away.path()) == 1
+    });
     assert_eq!(server.get("/api/v1/sessions").1["sessions"][0]["id"], "s2");
     drop(stdin);
     let said = child.wait_with_output().unwrap().stderr;
     let said = String::from_utf8_lossy(&said);
     holder.unlock().unwrap();
     let mut child = start(away.path(), &to);
-    soon("it is sent", || spooled(away.path()) == 0);
+    soon("it is sent", || spooled_for_others(away.path()) == 0);
     drop(child.stdin.take());
     child.wait().unwrap();
     assert!(said.is_empty() || said.contains("s1.json"), "{said}");
@@ -403,18 +431,64 @@ fn whoever_holds_the_notes_of_one_session_holds_up_nothing_else_that_was_left() 
 
 #[test]
 fn what_was_left_is_sent_by_the_next_pipe() {
-    let (away, dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    run(away.path(), &["--wait", "0"], SMALL.as_bytes());
-    assert_eq!(spooled(away.path()), 1);
+    let dir = tempfile::tempdir().unwrap();
     let server = Server::start(dir.path());
-    let to = ["--endpoint", &server.url, "--token", &server.token];
-    let mut child = start(away.path(), &to);
-    soon("it is sent", || spooled(away.path()) == 0);
+    let refused = ["--token", "wrong", "--wait", "0"];
+    run(dir.path(), &refused, SMALL.as_bytes());
+    let mut child = start(dir.path(), &[]);
+    soon("it is sent", || spooled(dir.path()) == 0);
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(SMALL.as_bytes()).unwrap();
     drop(stdin);
     assert!(child.wait().unwrap().success());
     assert_eq!(server.all("s1", 10).len(), 3);
+}
+
+/// A private run is none of a team's, and a team's server waits for its own.
+#[test]
+fn what_waits_for_one_server_goes_to_no_other() {
+    let (dir, team) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut theirs = Server::start_on(team.path(), "127.0.0.1:0", &["--no-examples"]);
+    let (address, url) = (theirs.address(), theirs.url.clone());
+    let to = ["--endpoint", &url, "--token", &theirs.token.clone()];
+    let at_once = [&to[..], &["--wait", "0"]].concat();
+    theirs.kill();
+    let of = |session: &str| SMALL.replace("s1", session).into_bytes();
+    run(dir.path(), &["--wait", "0"], &of("private"));
+    let output = run(dir.path(), &at_once, &of("shared"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains(&format!("--endpoint {url}")), "{said}");
+    assert_eq!(
+        (spooled(dir.path()), spooled_for_others(dir.path())),
+        (1, 1)
+    );
+    let theirs = Server::start_on(team.path(), &address, &["--no-examples"]);
+    let mut child = start(dir.path(), &to);
+    soon("it is sent", || spooled_for_others(dir.path()) == 0);
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    assert_eq!(spooled(dir.path()), 1, "the private one stays");
+    run(
+        dir.path(),
+        &[&to[..2], &["--token", "wrong", "--wait", "0"]].concat(),
+        &of("later"),
+    );
+    let ours = Server::start_on(dir.path(), "127.0.0.1:0", &["--no-examples"]);
+    soon("the private one is taken in", || spooled(dir.path()) == 0);
+    // What goes to this one now takes nothing of the other's along.
+    run(dir.path(), &[], &of("mine"));
+    assert_eq!(spooled_for_others(dir.path()), 1, "the team's stays");
+    let ids = |server: &Server| {
+        let rows = server.get("/api/v1/sessions").1["sessions"].clone();
+        let rows = rows.as_array().unwrap().iter();
+        let mut ids: Vec<String> = rows
+            .map(|row| row["id"].as_str().unwrap().to_owned())
+            .collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(ids(&theirs), ["shared"]);
+    assert_eq!(ids(&ours), ["mine", "private"]);
 }
 
 #[test]
@@ -447,22 +521,53 @@ fn an_agent_that_ends_before_it_says_anything_is_told_of_as_such() {
 }
 
 #[test]
-fn a_reader_that_leaves_ends_the_pipe_and_what_was_said_arrives() {
+fn what_comes_after_a_reader_has_left_is_recorded_and_that_is_said_once() {
     let dir = tempfile::tempdir().unwrap();
     let server = Server::start(dir.path());
     let mut child = start(dir.path(), &[]);
     drop(child.stdout.take());
     let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(SMALL.as_bytes()).unwrap();
-    // The first words may still find a reader: a process that another test is starting holds our end until it runs its
-    // program. So the agent goes on, as agents do. It says nothing more, and its input stays open.
-    let until = Instant::now() + Duration::from_secs(10);
-    while stdin.write_all(b"\n").is_ok() {
-        assert!(Instant::now() < until, "the agent is read on for nobody");
-        std::thread::sleep(Duration::from_millis(20));
+    for line in SMALL.lines() {
+        // The first words may still find a reader: a process that another test is starting holds our end until it runs
+        // its program.
+        std::thread::sleep(Duration::from_millis(300));
+        writeln!(stdin, "{line}").unwrap();
     }
-    let status = support::wait_for(&mut child, Duration::from_secs(10));
-    assert_eq!(status.code(), Some(0));
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said.matches("nobody reads the output").count(), 1, "{said}");
+    assert_eq!(server.all("s1", 10).len(), 3);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_output_that_cannot_be_written_is_a_fault_and_the_session_is_recorded() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let full = std::fs::File::options().write(true).open("/dev/full");
+    let mut child = Command::new(PROGRAM)
+        .args(["pipe", "--data"])
+        .arg(dir.path())
+        .env_remove("TURNREEL_ENDPOINT")
+        .env_remove("TURNREEL_TOKEN")
+        .stdin(std::process::Stdio::piped())
+        .stdout(full.unwrap())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    for line in SMALL.lines() {
+        writeln!(stdin, "{line}").unwrap();
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr);
+    let told = "could not write the output: No space left";
+    assert_eq!(said.matches(told).count(), 1, "{said}");
     assert_eq!(server.all("s1", 10).len(), 3);
 }
 

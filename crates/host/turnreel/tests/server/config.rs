@@ -52,6 +52,22 @@ fn options_come_before_the_environment_and_that_before_the_file() {
 }
 
 #[test]
+fn a_value_that_cannot_be_is_told_by_where_it_is_from() {
+    let dir = tempfile::tempdir().unwrap();
+    let env = [("TURNREEL_RATE", "abc")];
+    let said = |args: &[&str]| {
+        let output = config(dir.path(), &env, args);
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let of_variable = said(&[]);
+    assert!(of_variable.contains("TURNREEL_RATE"), "{of_variable}");
+    assert!(!of_variable.contains("'--rate"), "{of_variable}");
+    let of_option = said(&["--rate", "def"]);
+    assert!(of_option.contains("'def' for '--rate"), "{of_option}");
+}
+
+#[test]
 fn what_is_told_is_a_file_that_says_the_same() {
     let dir = tempfile::tempdir().unwrap();
     let args = ["--rate", "7", "--host", "a.example", "--log", "debug"];

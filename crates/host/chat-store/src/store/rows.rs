@@ -1,0 +1,85 @@
+//! The rows of a folder's sessions for those who do not hold it: nothing is locked, repaired or written.
+
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use chat_event::jsonl::{LogReader, Record};
+
+use super::found;
+use crate::error::Error;
+use crate::log::{Facts, Files, Packed};
+use crate::log_bytes::LogBytes;
+use crate::summary::Summary;
+
+/// Bytes that are read at once.
+const BLOCK_BYTES: usize = 256 * 1024;
+
+/// What a folder has.
+#[derive(Debug, Default)]
+pub struct Rows {
+    /// A row for each session, by their ids.
+    pub rows: Vec<Summary>,
+    /// Why there is none of a log that is there.
+    pub unread: Vec<Error>,
+}
+
+/// The rows of the sessions in a folder, also while a server holds it. Where an index is not of all of a log, that is read.
+///
+/// # Errors
+///
+/// Where the folder cannot be listed.
+pub fn rows(dir: &Path) -> Result<Rows, Error> {
+    let found = found::all(dir)?;
+    let mut told = Rows::default();
+    let mut note = |row: Result<Option<Summary>, Error>| match row {
+        Ok(row) => told.rows.extend(row),
+        Err(why) => told.unread.push(why),
+    };
+    // A log beside what is left of one came back, and counts.
+    let packed = found.packed.iter().filter(|files| !files.are_there());
+    packed.for_each(|files| {
+        let packed = Packed::read(files);
+        note(packed.map(|packed| {
+            packed.map(|packed| Summary {
+                packed: true,
+                ..packed.summary
+            })
+        }));
+    });
+    found
+        .logs
+        .iter()
+        .for_each(|files| note(row_of(files).map(Some)));
+    told.rows.sort_by(|one, other| one.id.cmp(&other.id));
+    Ok(told)
+}
+
+fn row_of(files: &Files) -> Result<Summary, Error> {
+    if let Some(facts) = Facts::of_whole(files) {
+        return Ok(Arc::unwrap_or_clone(facts.summary));
+    }
+    let mut row = Summary::new(found::session_of(files)?.as_str());
+    let path = files.newest();
+    let failed = |why| Error::io("read the log", &path, why);
+    let mut log = LogBytes::open(&path).map_err(failed)?;
+    let mut reader = LogReader::new();
+    let mut take = |record: Record| {
+        if let Ok(event) = &record.content
+            && !event.is_control()
+        {
+            row.take(event);
+        }
+    };
+    let mut block = vec![0; BLOCK_BYTES];
+    loop {
+        match log.read(&mut block) {
+            Ok(0) => break,
+            Ok(n) => reader.push(&block[..n], &mut take),
+            Err(why) if why.kind() == ErrorKind::Interrupted => {}
+            Err(why) => return Err(failed(why)),
+        }
+    }
+    reader.finish(&mut take);
+    Ok(row)
+}

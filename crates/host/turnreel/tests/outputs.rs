@@ -1,0 +1,144 @@
+//! Where `convert`, `export` and `compact` write, and what they leave there.
+
+// Helpers of tests may panic as the tests do.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod support;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use support::PROGRAM;
+use support::command::text;
+
+/// Each command with what makes it write a log.
+const COMMANDS: [&[&str]; 3] = [
+    &["convert", "--to", "events"],
+    &["export", "--to", "jsonl"],
+    &["compact"],
+];
+
+fn line(nth: usize, text: &str) -> String {
+    format!(
+        r#"{{"id":"e{nth}","timestamp":{nth},"sessionId":"s1","type":"user_message","payload":{{"text":"{text}"}}}}"#
+    ) + "\n"
+}
+
+fn run(command: &[&str], more: &[&Path]) -> Output {
+    let mut program = Command::new(PROGRAM);
+    program.args(command).args(more).output().unwrap()
+}
+
+#[test]
+fn a_session_is_not_written_over_by_what_is_made_of_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.jsonl");
+    let log = line(1, "Hello");
+    std::fs::write(&path, &log).unwrap();
+    let mut places = vec![path.clone(), dir.path().join("./s.jsonl")];
+    #[cfg(unix)]
+    {
+        let link = dir.path().join("link.jsonl");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        let other = dir.path().join("other.jsonl");
+        std::fs::hard_link(&path, &other).unwrap();
+        places.extend([link, other]);
+    }
+    for command in COMMANDS {
+        for place in &places {
+            let output = run(command, &[&path, Path::new("-o"), place]);
+            let said = text(&output.stderr);
+            let told = "the input and the output are one file: ";
+            assert!(said.contains(told), "{command:?} {place:?}: {said}");
+            assert_ne!(output.status.code(), Some(0), "{command:?}");
+        }
+        #[cfg(unix)]
+        {
+            let input = std::fs::File::open(&path).unwrap();
+            let mut program = Command::new(PROGRAM);
+            program.args(command).args(["-", "-o"]).arg(&path);
+            let output = program.stdin(input).output().unwrap();
+            let said = text(&output.stderr);
+            assert!(said.contains("are one file"), "{command:?}: {said}");
+        }
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), log);
+    // Each of several inputs, in the folder of all outputs.
+    let events = dir.path().join("s.events.jsonl");
+    std::fs::write(&events, &log).unwrap();
+    let inputs: [&Path; 4] = [&path, &events, Path::new("-o"), dir.path()];
+    let output = run(COMMANDS[0], &inputs);
+    let said = text(&output.stderr);
+    assert!(said.contains("s.events.jsonl"), "{said}");
+    assert_eq!(std::fs::read_to_string(&events).unwrap(), log);
+}
+
+/// What a half written file would leave is as long as a session, and hidden.
+#[cfg(unix)]
+#[test]
+fn a_signal_leaves_nothing_half_written() {
+    use std::io::Write;
+    let dir = tempfile::tempdir().unwrap();
+    for command in COMMANDS {
+        // What export keeps of standard input lies in the folder for such files.
+        for signal in ["INT", "TERM"] {
+            let mut child = Command::new(PROGRAM)
+                .args(command)
+                .args(["-", "-o"])
+                .arg(dir.path().join("out.jsonl"))
+                .env("TMPDIR", dir.path())
+                .stdin(std::process::Stdio::piped())
+                .spawn()
+                .unwrap();
+            let mut stdin = child.stdin.take().unwrap();
+            stdin.write_all(line(1, "Hello").as_bytes()).unwrap();
+            let n_files = || std::fs::read_dir(dir.path()).unwrap().count();
+            support::soon("it writes", || n_files() > 0);
+            support::signal(&child, signal);
+            let status = support::wait_for(&mut child, std::time::Duration::from_secs(10));
+            assert_eq!(status.code(), None, "{command:?}: the signal ends it");
+            assert_eq!(n_files(), 0, "{command:?} {signal}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_who_has_seen_enough_is_no_fault_of_any_command() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("long.jsonl");
+    let long = "a word ".repeat(1000);
+    let log: String = (0..1000).map(|nth| line(nth, &long)).collect();
+    std::fs::write(&path, &log).unwrap();
+    let path = path.to_str().unwrap();
+    for args in [
+        &["convert", path][..],
+        &["export", path, "--to", "jsonl"],
+        &["export", path],
+        &["compact", path, "-o", "-"],
+    ] {
+        let (command, args) = args.split_first().unwrap();
+        let output = support::command::read_one_line(command, args);
+        assert_eq!(text(&output.stderr), "", "{command}");
+        assert_eq!(output.status.code(), Some(0), "{command}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_output_that_cannot_be_written_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.jsonl");
+    std::fs::write(&path, line(1, "Hello")).unwrap();
+    let more: [&[&str]; 3] = [&[], &[], &["-o", "-"]];
+    for (command, more) in COMMANDS.into_iter().zip(more) {
+        let full = std::fs::File::options().write(true).open("/dev/full");
+        let mut program = Command::new(PROGRAM);
+        program.args(command).arg(&path).args(more);
+        let output = program.stdout(full.unwrap()).output().unwrap();
+        let said = text(&output.stderr);
+        assert!(said.contains("could not write: "), "{command:?}: {said}");
+        assert!(said.contains(": standard output"), "{command:?}: {said}");
+        assert_ne!(output.status.code(), Some(0), "{command:?}");
+    }
+}
