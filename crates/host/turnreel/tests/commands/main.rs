@@ -11,4 +11,5 @@ mod convert;
 mod convert_sources;
 mod examples;
 mod export;
+mod outputs;
 mod trace;

@@ -1,15 +1,10 @@
 //! Where `convert`, `export` and `compact` write, and what they leave there.
 
-// Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod support;
-
 use std::path::Path;
 use std::process::{Command, Output};
 
-use support::PROGRAM;
-use support::command::text;
+use crate::support::command::text;
+use crate::support::{self, PROGRAM};
 
 /// Each command with what makes it write a log.
 const COMMANDS: [&[&str]; 3] = [
