@@ -25,7 +25,7 @@ pub(crate) mod help;
 mod hues;
 pub(crate) mod icon;
 pub(crate) mod keys;
-pub(crate) mod lacks;
+mod lacks;
 pub(crate) mod later;
 pub(crate) mod line;
 pub(crate) mod links;

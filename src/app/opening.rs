@@ -7,7 +7,6 @@ use leptos::prelude::*;
 
 use super::local::LocalSession;
 use super::{Open, Page, State, first, local, sessions};
-use crate::components::lacks::sentence;
 use crate::element::NOTHING;
 use crate::platform::{clock, dom, folder, location};
 use crate::transport::readers::READERS;
@@ -170,7 +169,8 @@ impl Page {
         let looked = dropped.look(|n| tell("Looking through the files", n));
         let mut found = looked.await;
         let readers = READERS.once().await;
-        let readers = readers.map_err(|why| format!("{}. Drop the files again.", sentence(why)))?;
+        let readers = readers
+            .map_err(|why| format!("Could not look for sessions: {why}. Drop the files again."))?;
         let wanted = local::wanted(readers, &mut found).await;
         let listed = found.files(&wanted, |n| tell("Listing the sessions", n));
         let (files, found) = listed.await;

@@ -87,7 +87,7 @@ pub(crate) fn view(lacks: &Lacks) -> impl IntoView + use<> {
 }
 
 /// Errors are worded in lower case, for logs; where people read them one is a sentence. They are our words, in ASCII.
-pub(crate) fn sentence(mut text: String) -> String {
+pub(super) fn sentence(mut text: String) -> String {
     if let Some(first) = text.get_mut(..1) {
         first.make_ascii_uppercase();
     }
