@@ -461,7 +461,10 @@ fn what_is_not_one_run_is_not_merged() {
     refused(&[&one, &other], "not one session");
     refused(&[&one, &other], "of s1");
     refused(&[&one, &other], "of s2");
-    refused(&[&one, &dir.path().join("missing")], "no file, and no session");
+    refused(
+        &[&one, &dir.path().join("missing")],
+        "no file, and no session",
+    );
     let notes = dir.path().join("notes.txt");
     std::fs::write(&notes, "no session\n").unwrap();
     refused(&[&one, &notes], "notes.txt");
