@@ -24,6 +24,10 @@ const PAGE: &str = "agent-feed";
 const RULES: [&str; 3] = ["architecture", "modules", "dependencies"];
 /// Tests of the root package with this prefix drive a whole browser, and run last.
 const END_TO_END: &str = "end_to_end";
+/// The step of those, which wait for browsers half of the time: on two cores three at once take 7 minutes in place of 9.
+const BY_BROWSER: &str = "end to end";
+/// How many tests of a program run at once.
+const THREADS: &str = "RUST_TEST_THREADS";
 /// Tests with this name run inside the browser.
 const IN_BROWSER: &str = "web";
 
@@ -204,7 +208,7 @@ impl Run<'_> {
                 )?;
             }
         }
-        self.cargo_test("end to end", end_to_end, Some(environment))
+        self.cargo_test(BY_BROWSER, end_to_end, Some(environment))
     }
 
     /// The tests of the packages, but for those in their docs.
@@ -291,6 +295,12 @@ impl Run<'_> {
         choose_inputs(&mut cargo, self.options.full);
         if let Some(environment) = environment {
             cargo.envs(environment.settings()?);
+        }
+        if name == BY_BROWSER && std::env::var_os(THREADS).is_none() {
+            cargo.env(
+                THREADS,
+                (std::thread::available_parallelism().map_or(1, usize::from) + 1).to_string(),
+            );
         }
         self.timed(name, |counts| {
             let status = command::run_reading(&mut cargo, |line| counts.add_line(line))?;
