@@ -14,7 +14,7 @@ const MOST_FIRST_BYTES: usize = 274_000;
 /// And in all, the worker for colours and what unpacks included.
 const MOST_BYTES: usize = 1_618_500;
 /// What reads in a worker is fetched for long logs alone, and is made for speed.
-const MOST_READER_BYTES: usize = 649_500;
+const MOST_READER_BYTES: usize = 653_500;
 
 /// Addresses fetched up to the moment in which the first rows are there.
 const FETCHED_FIRST: &str = "(() => {
