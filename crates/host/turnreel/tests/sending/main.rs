@@ -9,5 +9,6 @@ mod support;
 mod agent_form;
 mod delivery;
 mod hook;
+mod left;
 mod pipe;
 mod sandbox;
