@@ -15,7 +15,9 @@
 //! in `parts`.
 
 mod answers;
+mod command;
 mod context;
+mod credentials;
 mod entropy;
 mod find;
 mod keywords;
@@ -23,6 +25,7 @@ mod known;
 mod labels;
 mod line;
 mod masker;
+mod named;
 mod names;
 mod parts;
 mod personal;

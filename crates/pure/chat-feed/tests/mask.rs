@@ -373,11 +373,62 @@ fn names_tell_secrets() {
             "cd /home/[masked: user name #1]/work && ls",
         ),
         ("at 203.0.113.7:8080", "at [masked: ip address #1]:8080"),
+        // Short ones, and words, where the name leaves no doubt.
+        (
+            "API_TOKEN=abc123 MAX_TOKEN=409600 CACHE_KEY=v1-deps TOKEN=$(x) API_KEY=YOUR_API_KEY run",
+            "API_TOKEN=[masked: secret #1] MAX_TOKEN=409600 CACHE_KEY=v1-deps TOKEN=$(x) API_KEY=YOUR_API_KEY run",
+        ),
+        (
+            "curl -H 'X-Api-Key: abc123' -H 'X-Sort-Key: abc123' x.test",
+            "curl -H 'X-Api-Key: [masked: secret #1]' -H 'X-Sort-Key: abc123' x.test",
+        ),
+        (
+            "tool --api-key abc123 --token=xyz789 --secret id=key1 --key 4abc21",
+            "tool --api-key [masked: secret #1] --token=[masked: secret #2] --secret id=key1 --key 4abc21",
+        ),
+        (
+            "MY_PASSWORD='correct horse' password = 'Enter it here'",
+            "MY_PASSWORD='[masked: password #1]' password = 'Enter it here'",
+        ),
+        // Options of one letter.
+        (
+            "mysql -uroot -phunter2 -h db shop; mkdir -p Foo1",
+            "mysql -uroot -p[masked: password #1] -h db shop; mkdir -p Foo1",
+        ),
+        ("mysqldump -p shop1", "mysqldump -p shop1"),
+        (
+            "sshpass -p 'hunter 2' ssh -p 2222 host",
+            "sshpass -p '[masked: password #1]' ssh -p 2222 host",
+        ),
+        (
+            "redis-cli -h x \\\n  -a hunter2 | ls -a foobar",
+            "redis-cli -h x \\\n  -a [masked: password #1] | ls -a foobar",
+        ),
+        (
+            "docker login -u ann -p hunter2 && docker run -p 80:80 x",
+            "docker login -u ann -p [masked: password #1] && docker run -p 80:80 x",
+        ),
+        (
+            "sshpass -p $PW ssh; my-mysql -pabc",
+            "sshpass -p $PW ssh; my-mysql -pabc",
+        ),
     ] {
         let line = told("tool_call", text);
         let expected = Value::String(expected.to_owned()).to_string();
         assert!(line.contains(&expected), "{text}: {line}");
     }
+}
+
+#[test]
+fn names_of_fields_tell_short_secrets() {
+    let call = json!({"toolCallId": "c", "toolName": "run", "args": {
+        "env": {"API_TOKEN": "abc123", "SORT_KEY": "abc124", "TOKENS": "abc125"},
+        "headers": {"x-api-key": "abc126", "key": "abc127"},
+        "argv": ["--token", "abc128", "--secret", "abc129"],
+    }});
+    let line = masked(&[event(1, "tool_call", &call)]).concat();
+    let left = (123..130).filter(|n| line.contains(&format!("abc{n}")));
+    assert_eq!(left.collect::<Vec<_>>(), [124, 125, 127, 129], "{line}");
 }
 
 /// Texts of a session in which somebody's home folder stands, as they are written.

@@ -1,8 +1,8 @@
-//! Secrets that their names tell: values of keys, of variables and of options, credentials in addresses and headers.
+//! Names that tell of secrets, and which values of theirs are ones.
 
-use super::find::{Found, Rank, is_placeholder};
+use super::find::is_placeholder;
 use super::rules::Service;
-use super::runs::{Class, Runs, entropy, looks_random};
+use super::runs::{Class, entropy, looks_random};
 
 /// A name that tells of a secret.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +20,8 @@ pub(super) enum Sort {
     Random,
     /// Whatever people can remember.
     Password,
+    /// Either: such a name leaves no doubt (see [`Name::as_written`]).
+    Clear,
 }
 
 /// Words for secrets.
@@ -45,7 +47,7 @@ impl Name {
     }
 
     /// What a value of this name is called, where it is a secret.
-    fn judge(self, value: &str) -> Option<&'static str> {
+    pub(super) fn judge(self, value: &str) -> Option<&'static str> {
         if is_placeholder(value) || value.starts_with("[masked") {
             return None;
         }
@@ -56,33 +58,88 @@ impl Name {
                     && (looks_random(value, 2.5) || is_of_service(value));
                 fits.then_some(service.kind)
             }
-            Name::Word(_, Sort::Random) => {
-                let fits = (12..=512).contains(&value.len())
-                    && value.bytes().all(|byte| Class::Wide.has(byte))
-                    && !value.contains("://")
-                    && looks_random(value, 3.2);
-                // Some have any signs in them, and begin like this.
-                let is_sk = (24..=64).contains(&value.len())
-                    && value.starts_with("sk_")
-                    && !value.contains(char::is_whitespace);
-                (fits || is_sk).then_some("secret")
-            }
-            Name::Word(_, Sort::Password) => {
-                let has = |is: fn(char) -> bool| value.chars().any(is);
-                // Types, calls and variables are code.
-                let is_code =
-                    has(|char| matches!(char, '(' | ')' | '<' | '>' | '{' | '}' | '$' | ';'))
-                        && !has(|char| char.is_ascii_digit());
-                let fits = (6..=128).contains(&value.chars().count())
-                    && !has(char::is_whitespace)
-                    && has(char::is_alphanumeric)
-                    && !is_code
-                    && !is_reference(value)
-                    && has(|char| !char.is_ascii_lowercase() && char != '_' && char != '.');
-                fits.then_some("password")
+            Name::Word(_, Sort::Random) => is_random(value).then_some("secret"),
+            Name::Word(_, Sort::Password) => is_password(value).then_some("password"),
+            Name::Word(_, Sort::Clear) => {
+                // `--secret id=name` says where it is, and `MAX_TOKEN=4096` is a number.
+                let is_short = is_password(value)
+                    && !value.contains('=')
+                    && !value.bytes().all(|byte| byte.is_ascii_digit());
+                (is_random(value) || is_short).then_some("secret")
             }
         }
     }
+
+    /// The name as it stands in a text that goes on with a sign: one that says by itself that its value is a secret has
+    /// short ones, too. Those are variables of a shell (`API_TOKEN=`), options (`--api-key`) and headers (`X-Auth-Token:`);
+    /// `CACHE_KEY=` and `--secret` are not.
+    pub(super) fn as_written(self, text: &str, at: usize, end: usize, joint: Joint) -> Name {
+        let Name::Word(word, Sort::Random) = self else {
+            return self;
+        };
+        let from = at.saturating_sub(40);
+        let before = &text[text.ceil_char_boundary(from)..at];
+        let of_name = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-');
+        let of_what = &before[before.trim_end_matches(of_name).len()..];
+        let has_case = |is: fn(&u8) -> bool| of_what.bytes().any(|byte| is(&byte));
+        let is_capital = text.as_bytes().get(at).is_some_and(u8::is_ascii_uppercase);
+        let is_option = of_what.starts_with('-');
+        let is_written = match joint {
+            Joint::Assigned if !is_option => is_capital && !has_case(u8::is_ascii_lowercase),
+            Joint::Colon => of_what.starts_with("x-") || of_what.starts_with("X-"),
+            Joint::Assigned | Joint::None => is_option,
+        };
+        let lower = of_what.trim_end_matches(['_', '-']).to_ascii_lowercase();
+        let is_of = |whats: &[&str]| whats.iter().any(|what| lower.ends_with(what));
+        let is_clear = match word {
+            "token" => true,
+            "secret" => !is_option || is_of(&["api", "app", "client", "shared"]),
+            "key" => is_of(&["access", "api", "auth", "private", "secret"]),
+            _ => false,
+        };
+        match is_written && is_clear && end == at + word.len() {
+            true => Name::Word(word, Sort::Clear),
+            false => self,
+        }
+    }
+}
+
+/// What stands between a name and its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Joint {
+    /// `=`, as a shell writes it.
+    Assigned,
+    /// `:`
+    Colon,
+    /// Nothing but space.
+    None,
+}
+
+/// Whether a value with a name of secrets is one.
+fn is_random(value: &str) -> bool {
+    let fits = (12..=512).contains(&value.len())
+        && value.bytes().all(|byte| Class::Wide.has(byte))
+        && !value.contains("://")
+        && looks_random(value, 3.2);
+    // Some have any signs in them, and begin like this.
+    let is_sk = (24..=64).contains(&value.len())
+        && value.starts_with("sk_")
+        && !value.contains(char::is_whitespace);
+    fits || is_sk
+}
+
+/// Whether a value with a name of passwords is one.
+fn is_password(value: &str) -> bool {
+    let has = |is: fn(char) -> bool| value.chars().any(is);
+    // Types, calls and variables are code.
+    let is_code = has(|char| matches!(char, '(' | ')' | '<' | '>' | '{' | '}' | '$' | ';'))
+        && !has(|char| char.is_ascii_digit());
+    (6..=128).contains(&value.chars().count())
+        && !has(char::is_whitespace)
+        && has(char::is_alphanumeric)
+        && !is_code
+        && !is_reference(value)
+        && has(|char| !char.is_ascii_lowercase() && char != '_' && char != '.')
 }
 
 /// Whether a value of a length that a service's secrets have may be one although it falls into words and numbers: many of
@@ -94,7 +151,7 @@ fn is_of_service(value: &str) -> bool {
 }
 
 /// Whether a value only says where the secret is.
-fn is_reference(value: &str) -> bool {
+pub(super) fn is_reference(value: &str) -> bool {
     let begins = [
         "$",
         "%",
@@ -106,6 +163,7 @@ fn is_reference(value: &str) -> bool {
         "this.",
         "/",
         "./",
+        "~/",
         "http",
         "&",
         "*",
@@ -122,10 +180,16 @@ pub(super) fn of_key(key: &str, value: &str) -> Option<&'static str> {
     let lower = key.to_ascii_lowercase();
     let services = super::rules::SERVICES.iter().map(Name::Service);
     let names = NAMES.iter().map(|(_, name)| *name);
-    let mut named = services.chain(names).filter(|name| {
-        lower
+    let mut named = services.chain(names).filter_map(|name| {
+        let mut ends = lower
             .match_indices(name.word())
-            .any(|(at, _)| is_word(*name, key, at).is_some())
+            .filter_map(|(at, _)| Some((at, is_word(name, key, at)?)));
+        let (at, end) = ends.next()?;
+        let signs = [Joint::Assigned, Joint::Colon].into_iter();
+        let mut written = signs.map(|sign| name.as_written(key, at, key.len(), sign));
+        let is_clear = |name: &Name| matches!(name, Name::Word(_, Sort::Clear));
+        let clear = written.find(is_clear).filter(|_| end == key.len());
+        Some(clear.unwrap_or(name))
     });
     named.find_map(|name| {
         // A password may be any word where its key says that it is one.
@@ -157,7 +221,7 @@ pub(super) fn of_number(name: &str, number: &str) -> Option<&'static str> {
 }
 
 /// Where the name's word ends, where it is one by itself and not a part of another.
-fn is_word(name: Name, text: &str, at: usize) -> Option<usize> {
+pub(super) fn is_word(name: Name, text: &str, at: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let word = name.word();
     let mut end = at + word.len();
@@ -207,284 +271,4 @@ fn is_word(name: Name, text: &str, at: usize) -> Option<usize> {
         }
     }
     Some(end)
-}
-
-/// The value that follows a name, where there is one and it is a secret.
-pub(super) fn named(name: Name, text: &str, at: usize, runs: &mut Runs, all: &mut Vec<Found>) {
-    let Some(end) = is_word(name, text, at) else {
-        return;
-    };
-    let bytes = text.as_bytes();
-    // The rest of the name: `_FOR_TESTS`.
-    let rest = bytes.get(end..).unwrap_or_default();
-    let more = rest
-        .iter()
-        .take(30)
-        .take_while(|byte| Class::Word.has(**byte) || **byte == b'.');
-    let mut here = end + more.count();
-    let name_ends = here;
-    // `<add key="Password" value="…" />`
-    let behind = text.get(here..text.floor_char_boundary(here.saturating_add(40)));
-    let attribute = behind.and_then(|behind| {
-        let rest = behind.strip_prefix(['"', '\''])?;
-        let own = rest.trim_start_matches([' ', '\t']);
-        let value = own.strip_prefix("value")?;
-        (own.len() < rest.len()).then_some(behind.len() - value.len())
-    });
-    here += attribute.unwrap_or(0);
-    let skip = |here: &mut usize, most: usize, is: fn(u8) -> bool| {
-        let rest = bytes.get(*here..).unwrap_or_default();
-        *here += rest.iter().take(most).take_while(|byte| is(**byte)).count();
-    };
-    skip(&mut here, 4, |byte| {
-        matches!(byte, b' ' | b'\t' | b'"' | b'\'' | b'`' | b']' | b'*')
-    });
-    let before = here;
-    skip(&mut here, 3, |byte| {
-        matches!(byte, b':' | b'=' | b'>' | b'?' | b'|')
-    });
-    // `--token VALUE`
-    let is_option = || {
-        let from = at.saturating_sub(24);
-        let line = text
-            .get(text.ceil_char_boundary(from)..at)
-            .unwrap_or_default();
-        let word = line
-            .rsplit(|char: char| char.is_whitespace() || matches!(char, '"' | '\''))
-            .next();
-        word.is_some_and(|word| word.starts_with("--")) && before > name_ends
-    };
-    if here == before && !is_option() {
-        return;
-    }
-    skip(&mut here, 5, |byte| {
-        matches!(byte, b' ' | b'\t' | b'*' | b'=')
-    });
-    let quote = bytes
-        .get(here)
-        .copied()
-        .filter(|byte| matches!(byte, b'"' | b'\'' | b'`'));
-    let value_at = here + usize::from(quote.is_some());
-    for scheme in ["bearer ", "basic ", "token "] {
-        let begins = bytes.get(value_at..value_at + scheme.len());
-        // Those are looked at for what they are.
-        if begins.is_some_and(|begins| begins.eq_ignore_ascii_case(scheme.as_bytes()))
-            && scheme != "token "
-        {
-            return;
-        }
-    }
-    let value_end = match (quote, name) {
-        (Some(quote), _) => {
-            let rest = bytes.get(value_at..).unwrap_or_default();
-            let rest = &rest[..rest.len().min(600)];
-            let len = rest.iter().position(|&byte| byte == quote || byte == b'\n');
-            match len {
-                Some(len) => value_at + len,
-                None => return,
-            }
-        }
-        (None, Name::Word(_, Sort::Password)) => {
-            let rest = bytes.get(value_at..).unwrap_or_default();
-            let rest = &rest[..rest.len().min(200)];
-            let ends = |byte: &u8| {
-                byte.is_ascii_whitespace()
-                    || matches!(
-                        byte,
-                        b'"' | b'\'' | b'`' | b',' | b';' | b'&' | b'<' | b'\\' | b')'
-                    )
-            };
-            value_at + rest.iter().position(ends).unwrap_or(rest.len())
-        }
-        (None, _) => runs.end(bytes, value_at, Class::Wide),
-    };
-    let Some(value) = text.get(value_at..value_end) else {
-        return;
-    };
-    let value = if quote.is_none() {
-        value.trim_end_matches(['.', ':', '|', '%'])
-    } else {
-        value
-    };
-    // `password: String`; only a shell's `PASSWORD=word` has no quotes around a word.
-    let is_word = quote.is_none()
-        && value
-            .chars()
-            .all(|char| char.is_alphabetic() || matches!(char, '_' | '-' | '.'));
-    if is_word && (bytes.get(before..here) != Some(b"=") || before != name_ends) {
-        return;
-    }
-    // Of two signs between a name and its value the second may be the value's own, where its length is known.
-    let is_of_service = quote.is_none() && matches!(name, Name::Service(_));
-    let most_signs = if is_of_service { 2 } else { 0 };
-    let found = (0..=most_signs).find_map(|n_signs| {
-        let from = value_at.checked_sub(n_signs)?;
-        let signs = bytes.get(from..value_at)?;
-        let value = text.get(from..value_at + value.len())?;
-        let fits = signs.iter().all(|sign| *sign == b'=');
-        // An attribute of that name holds nothing else.
-        let is_password = attribute.is_some()
-            && matches!(name, Name::Word(_, Sort::Password))
-            && value.len() >= 4
-            && !is_placeholder(value)
-            && !(value.starts_with('%') && value.ends_with('%'));
-        let kind = fits.then(|| name.judge(value)).flatten();
-        let kind = kind.or(is_password.then_some("password"))?;
-        Some((from, value, kind))
-    });
-    if let Some((from, value, kind)) = found {
-        all.push(Found {
-            range: from..from + value.len(),
-            kind,
-            value: value.to_owned(),
-            rank: Rank::Named,
-        });
-    }
-}
-
-/// `user:password@` behind `://`.
-pub(super) fn in_address(text: &str, at: usize, all: &mut Vec<Found>) {
-    let rest = &text.as_bytes()[at.min(text.len())..];
-    let rest = &rest[..rest.len().min(400)];
-    let ends = |byte: &u8| {
-        byte.is_ascii_whitespace()
-            || matches!(
-                byte,
-                b'/' | b'@' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' | b'['
-            )
-    };
-    let Some(len) = rest
-        .iter()
-        .position(ends)
-        .filter(|&len| rest.get(len) == Some(&b'@'))
-    else {
-        return;
-    };
-    let Some(user) = text.get(at..at + len) else {
-        return;
-    };
-    let (value_at, value) = match user.split_once(':') {
-        Some((name, password)) => (at + name.len() + 1, password),
-        None if looks_random(user, 3.0) && user.len() >= 16 => (at, user),
-        None => return,
-    };
-    if value.len() >= 3 && !is_placeholder(value) && !is_reference(value) {
-        all.push(Found {
-            range: value_at..value_at + value.len(),
-            kind: "password",
-            value: value.to_owned(),
-            rank: Rank::Named,
-        });
-    }
-}
-
-/// The token behind `Bearer `.
-pub(super) fn bearer(text: &str, at: usize, runs: &mut Runs, all: &mut Vec<Found>) {
-    let end = runs.end(text.as_bytes(), at, Class::Wide);
-    let value = text
-        .get(at..end)
-        .unwrap_or_default()
-        .trim_end_matches(['.', ':', '|', '%']);
-    if value.len() >= 12 && looks_random(value, 2.5) {
-        all.push(Found {
-            range: at..at + value.len(),
-            kind: "bearer token",
-            value: value.to_owned(),
-            rank: Rank::Named,
-        });
-    }
-}
-
-/// Name and password in base64 behind `Basic `.
-pub(super) fn basic(text: &str, at: usize, runs: &mut Runs, all: &mut Vec<Found>) {
-    let end = runs.end(text.as_bytes(), at, Class::Base64);
-    let value = text.get(at..end).unwrap_or_default();
-    if (8..=512).contains(&value.len()) && decoded_has_colon(value) {
-        all.push(Found {
-            range: at..end,
-            kind: "basic credentials",
-            value: value.to_owned(),
-            rank: Rank::Named,
-        });
-    }
-}
-
-/// Whether a text is base64 of printable characters, one of them a colon.
-fn decoded_has_colon(text: &str) -> bool {
-    let mut bits = 0_u32;
-    let mut n_bits = 0;
-    let mut has_colon = false;
-    for byte in text.trim_end_matches('=').bytes() {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return false,
-        };
-        bits = (bits << 6) | u32::from(value);
-        n_bits += 6;
-        if n_bits >= 8 {
-            n_bits -= 8;
-            let char = (bits >> n_bits) & 0xff;
-            if !(0x20..0x7f).contains(&char) {
-                return false;
-            }
-            has_colon |= char == u32::from(b':');
-        }
-    }
-    has_colon
-}
-
-/// The passwords that a curl command is given, in whichever of its lines: `-u name:password`, `-sSu …`, `--user=…`.
-pub(super) fn curl(text: &str, at: usize, all: &mut Vec<Found>) {
-    let from = at + "curl ".len();
-    let command = &text[from..text.floor_char_boundary(at + 2_000)];
-    // A line that ends with a backslash goes on in the next one.
-    let goes_on = |end: usize| command[..end].trim_end_matches('\r').ends_with('\\');
-    let mut ends = command.match_indices('\n').map(|(end, _)| end);
-    let end = ends.find(|&end| !goes_on(end)).unwrap_or(command.len());
-    let command = &command[..end];
-    // What follows the next curl is its own.
-    let next = command.to_ascii_lowercase().find("curl ");
-    let command = &command[..next.unwrap_or(end)];
-    for (dash, _) in command.match_indices('-') {
-        let option = &command[dash + 1..];
-        let is_first = command[..dash].ends_with(char::is_whitespace) || dash == 0;
-        let value = match option.strip_prefix("-user") {
-            Some(rest) => Some(rest).filter(|rest| !rest.starts_with('-')),
-            None => option
-                .trim_start_matches(|char: char| char.is_ascii_alphanumeric() && char != 'u')
-                .strip_prefix('u'),
-        };
-        let Some(value) = value.filter(|_| is_first) else {
-            continue;
-        };
-        let value = value
-            .trim_start_matches(|char: char| char.is_whitespace() || matches!(char, '\\' | '='));
-        let own = value.strip_prefix(['"', '\'']).unwrap_or(value);
-        let is_quoted = own.len() < value.len();
-        let own_at = from + command.len() - own.len();
-        let ends = |char: char| match is_quoted {
-            true => matches!(char, '"' | '\''),
-            false => char.is_whitespace(),
-        };
-        let own = &own[..own.find(ends).unwrap_or(own.len())];
-        // A backslash is of the quote or of the line that ends there.
-        if let Some((name, password)) = own.trim_end_matches('\\').split_once(':')
-            && password.len() >= 3
-            && !is_placeholder(password)
-            && !is_reference(password)
-            && !password.starts_with("[masked")
-        {
-            let start = own_at + name.len() + 1;
-            all.push(Found {
-                range: start..start + password.len(),
-                kind: "password",
-                value: password.to_owned(),
-                rank: Rank::Named,
-            });
-        }
-    }
 }

@@ -3,9 +3,12 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use super::command::{self, COMMANDS, Command};
 use super::context::{self, Name};
+use super::credentials;
 use super::entropy;
 use super::keywords::Keywords;
+use super::named;
 use super::personal;
 use super::private_key;
 use super::rules::{Check, SERVICES, SHAPES, Shape};
@@ -50,7 +53,7 @@ enum Sign {
     Address,
     Bearer,
     Basic,
-    Curl,
+    Command(&'static Command),
     Home,
 }
 
@@ -76,13 +79,15 @@ static SIGNS: LazyLock<Signs> = LazyLock::new(|| {
         ("://", Sign::Address),
         ("bearer ", Sign::Bearer),
         ("basic ", Sign::Basic),
-        ("curl ", Sign::Curl),
     ];
+    let commands = COMMANDS.iter();
+    let commands = commands.map(|command| (command.word, Sign::Command(command)));
     let homes = personal::HOMES.iter().map(|&home| (home, Sign::Home));
     let all = shapes
         .chain(services)
         .chain(names)
         .chain(others)
+        .chain(commands)
         .chain(within)
         .chain(homes);
     let (words, signs): (Vec<&str>, Vec<Sign>) = all.unzip();
@@ -176,12 +181,12 @@ fn find_in(text: &str, all: &mut Vec<Found>) {
                     });
                 }
             }
-            Sign::Name(name) => context::named(*name, text, at, &mut runs, all),
+            Sign::Name(name) => named::find(*name, text, at, &mut runs, all),
             Sign::PrivateKey => private_key::find(text, at, all),
-            Sign::Address => context::in_address(text, at + 3, all),
-            Sign::Bearer => context::bearer(text, at + 7, &mut runs, all),
-            Sign::Basic => context::basic(text, at + 6, &mut runs, all),
-            Sign::Curl => context::curl(text, at, all),
+            Sign::Address => credentials::in_address(text, at + 3, all),
+            Sign::Bearer => credentials::bearer(text, at + 7, &mut runs, all),
+            Sign::Basic => credentials::basic(text, at + 6, &mut runs, all),
+            Sign::Command(command) => command::find(command, text, at, all),
             Sign::Within(middle) => within::find(*middle, text, at, &mut runs, all),
             Sign::Home => personal::home(text, at, all),
         }
