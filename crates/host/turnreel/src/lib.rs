@@ -13,6 +13,7 @@ mod access;
 mod agent_form;
 mod assets;
 mod cli;
+mod columns;
 mod compact;
 mod compress;
 mod config;

@@ -1,14 +1,16 @@
 //! `turnreel list`: the sessions of the data folder, whose ids the other commands take. It only reads, also while a server runs.
 
-use std::io::Write;
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use chat_feed::projections::trace::clean;
 use chat_feed::units;
 use chat_store::{Summary, now_ms};
 use serde_json::{Value, json};
+use terminal_size::terminal_size_of;
 
 use crate::cli::DataArg;
+use crate::columns;
 use crate::data_dir;
 
 /// What `turnreel list` is told.
@@ -42,17 +44,25 @@ fn run(args: Args) -> Result<ExitCode, String> {
     }
     // The newest first, as on the page.
     told.rows.sort_by_key(|row| std::cmp::Reverse(at_ms(row)));
-    let line = |row: &Summary| match args.json {
-        true => format!("{}\n", object(row)),
-        false => line(row, now_ms()),
+    let fields = told.rows.iter().map(|row| fields(row, now_ms()));
+    let text: String = if args.json {
+        let objects = told.rows.iter().map(object);
+        objects.map(|object| format!("{object}\n")).collect()
+    } else if io::stdout().is_terminal() {
+        in_columns(
+            fields.collect(),
+            columns::of_terminal(terminal_size_of(io::stdout())),
+        )
+    } else {
+        // For programs that take them apart.
+        fields.map(|fields| fields.join("\t") + "\n").collect()
     };
-    let text: String = told.rows.iter().map(line).collect();
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = io::stdout().lock();
     let written = stdout
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush());
     match written {
-        Err(why) if why.kind() != std::io::ErrorKind::BrokenPipe => {
+        Err(why) if why.kind() != io::ErrorKind::BrokenPipe => {
             return Err(format!("could not write: {why}: standard output"));
         }
         Ok(()) | Err(_) => {}
@@ -85,17 +95,48 @@ fn object(row: &Summary) -> Value {
     })
 }
 
-/// Id, state, how long ago something came, events, agent, title.
-fn line(row: &Summary, now_ms: i64) -> String {
+/// What is told of a session, in this order.
+const HEADS: [&str; 6] = ["SESSION", "STATE", "SINCE", "EVENTS", "AGENT", "TITLE"];
+
+fn fields(row: &Summary, now_ms: i64) -> [String; 6] {
     let since = match at_ms(row) {
         0 => "-".to_owned(),
         at_ms => ago(now_ms.saturating_sub(at_ms)),
     };
-    let events = units::grouped(row.events);
     let text = |text: &Option<String>| text.as_deref().map_or_else(|| "-".to_owned(), one_line);
-    let (agent, title) = (text(&row.agent), text(&row.title));
-    let state = state(row);
-    format!("{}\t{state}\t{since}\t{events}\t{agent}\t{title}\n", row.id)
+    [
+        row.id.clone(),
+        state(row).to_owned(),
+        since,
+        units::grouped(row.events),
+        text(&row.agent),
+        text(&row.title),
+    ]
+}
+
+/// Titles have at least this much room, in characters.
+const LEAST_TITLE: usize = 24;
+
+/// Of an id at least this much is told.
+const LEAST_ID: usize = 8;
+
+/// The fields below their heads. Where ids leave titles no room only their beginnings are told, which commands take as well.
+fn in_columns(mut rows: Vec<[String; 6]>, width: usize) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let heads = HEADS.map(str::to_owned);
+    rows.insert(0, heads);
+    let widest = |nth: usize| rows.iter().map(|row| columns::width(&row[nth])).max();
+    let before_titles: usize = (0..5).filter_map(widest).map(|width| width + 2).sum();
+    if before_titles + LEAST_TITLE > width {
+        let ids: Vec<&str> = rows.iter().skip(1).map(|row| row[0].as_str()).collect();
+        let cut = columns::beginnings(&ids, LEAST_ID);
+        for (row, cut) in rows.iter_mut().skip(1).zip(cut) {
+            row[0] = cut;
+        }
+    }
+    columns::table(&rows, width)
 }
 
 /// A title is for one field of one line, whatever is in it.
@@ -109,5 +150,34 @@ fn ago(ms: i64) -> String {
         ..=120 => format!("{minutes} min"),
         121..=2_880 => format!("{} h", minutes / 60),
         _ => format!("{} d", minutes / 1_440),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_give_way_to_titles() {
+        let row = |id: &str| {
+            let fields = [id, "idle", "3 min", "1,204", "claude-code", "Fix the clock"];
+            fields.map(str::to_owned)
+        };
+        let rows = vec![
+            row("0198a1f2-6c1e-7d20-9b1a-aaaaaaaaaaaa"),
+            row("0198a1f2-6c1f-7d20-9b1a-aaaaaaaaaaaa"),
+        ];
+        let wide = in_columns(rows.clone(), 120);
+        assert!(
+            wide.contains("aaaa  idle   3 min  1,204   claude-code  Fix the clock\n"),
+            "{wide}"
+        );
+        let narrow = in_columns(rows, 80);
+        assert!(narrow.contains("\n0198a1f2-6c1f  idle "), "{narrow}");
+        assert!(
+            narrow.lines().all(|line| columns::width(line) <= 80),
+            "{narrow}"
+        );
+        assert_eq!(in_columns(Vec::new(), 80), "");
     }
 }

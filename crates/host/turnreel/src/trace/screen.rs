@@ -6,12 +6,12 @@
 use std::io::{self, IsTerminal, Write};
 
 use chat_feed::projections::trace::{LineKind, Running, Severity, Stream, TraceLine};
+use terminal_size::terminal_size_of;
+
+use crate::columns;
 
 /// So many lines of what goes on are drawn.
 const MAX_RUNNING: usize = 8;
-
-/// The width where the terminal does not say.
-const COLUMNS: usize = 80;
 
 /// The two streams of a trace.
 pub(super) struct Screen {
@@ -69,14 +69,16 @@ impl Screen {
         if !self.draws {
             return Ok(());
         }
-        let columns = terminal_size::terminal_size_of(io::stderr())
-            .map_or(COLUMNS, |(width, _)| usize::from(width.0));
+        let columns = columns::of_terminal(terminal_size_of(io::stderr()));
         let shown = running.iter().take(MAX_RUNNING).map(|running| {
             let elapsed = running.since_ms.map(|since_ms| (now_ms - since_ms) / 1_000);
             let elapsed = elapsed.filter(|seconds| (1..86_400).contains(seconds));
             let elapsed = elapsed.map_or_else(String::new, |seconds| format!(" {seconds}s"));
             let room = columns.saturating_sub(elapsed.len() + 1);
-            format!("{}{elapsed}", fitting(&running.line.to_string(), room))
+            format!(
+                "{}{elapsed}",
+                columns::fitting(&running.line.to_string(), room)
+            )
         });
         let mut shown: Vec<String> = shown.collect();
         if running.len() > MAX_RUNNING {
@@ -129,32 +131,4 @@ fn coloured(line: &TraceLine, colours: bool, text: &mut String) {
         return;
     }
     text.push_str(&format!("\u{1b}[{code}m{line}\u{1b}[0m"));
-}
-
-/// As much of a line as there is room for: a line that wrapped could not be taken away.
-fn fitting(line: &str, columns: usize) -> String {
-    let mut fits = String::new();
-    let mut width = 0;
-    for c in line.chars() {
-        // Every character that could be wide is taken as wide; none is wider.
-        width += if c < '\u{1100}' { 1 } else { 2 };
-        if width >= columns {
-            fits.push('…');
-            return fits;
-        }
-        fits.push(if c == '\t' { ' ' } else { c });
-    }
-    fits
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_line_that_is_overwritten_never_wraps() {
-        assert_eq!(fitting("[TOOL] bash", 80), "[TOOL] bash");
-        assert_eq!(fitting("[TOOL] bash", 8), "[TOOL] …");
-        assert_eq!(fitting("日本日本", 6), "日本…");
-    }
 }
