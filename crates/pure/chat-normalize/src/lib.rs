@@ -52,6 +52,7 @@ mod recent;
 mod speech;
 mod tool;
 mod track;
+mod tries;
 mod untold_edits;
 mod value;
 mod words;

@@ -148,11 +148,12 @@ impl SessionReader {
     pub fn quiet(&mut self, now_ms: i64, out: &mut Vec<ChatEvent>) {
         if let Some(running) = &mut self.core.running
             && !self.core.finished
-            && !self.core.dialect.is_none_or(Dialect::tells_turn_end)
         {
             running.normalizer.rest(&mut running.emitter);
-            running.emitter.arrive(now_ms);
-            running.emitter.quiet();
+            if !self.core.dialect.is_none_or(Dialect::tells_turn_end) {
+                running.emitter.arrive(now_ms);
+                running.emitter.quiet();
+            }
             out.append(&mut running.emitter.out);
         }
     }

@@ -6,7 +6,8 @@
 //! | no turn, or one that is over | an answer begins | a turn begins, its prompt guessed |
 //! | turn open | an answer ends with `tool_use` or `pause_turn` | turn open: results and the next answer belong to it |
 //! | turn open | an answer ends otherwise | the turn ends |
-//! | any | an error | the turn ends as failed |
+//! | any | an error | turn failed; it ends with what comes next |
+//! | turn failed | the same request again | turn open |
 //! | turn open, a call runs | a request of another conversation | what is said in that stands in the turn and ends nothing |
 //! | any | the source ended | an open turn ends as interrupted |
 
@@ -21,6 +22,7 @@ use crate::claude::{Session, attachments, usage_of};
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, hash};
 use crate::history::History;
+use crate::tries::Tries;
 use crate::value::{list_of, str_of, text_of};
 
 pub(super) const FORMAT: &str = "anthropic-messages";
@@ -32,6 +34,7 @@ pub(crate) struct AnthropicMessages {
     /// The answer that is being written.
     pub(super) writing: Option<Writing>,
     history: History,
+    tries: Tries,
     /// What tells the conversation that the turn is of from others.
     main: u64,
     /// What is said now is of another conversation, while a call of the main one runs.
@@ -55,6 +58,7 @@ impl AnthropicMessages {
             session: Session::new(FORMAT, false),
             writing: None,
             history: History::default(),
+            tries: Tries::default(),
             main: 0,
             aside: false,
             prompt,
@@ -95,14 +99,27 @@ impl AnthropicMessages {
 
     fn end_turn(&mut self, emitter: &mut Emitter, outcome: &str) {
         self.over = false;
+        let failed_ms = self.tries.end();
+        let outcome = failed_ms.map_or(outcome, |_| "failed");
         let end = TurnEnd {
             outcome: Some(outcome.to_owned()),
             ..TurnEnd::default()
         };
+        let now_ms = emitter.time_ms;
+        emitter.time_ms = failed_ms.unwrap_or(now_ms);
         self.session.close_turn(emitter, end);
+        emitter.time_ms = now_ms;
+    }
+
+    /// The turn whose request failed ends: what comes is another.
+    fn end_failed(&mut self, emitter: &mut Emitter) {
+        if self.tries.failed() {
+            self.end_turn(emitter, "failed");
+        }
     }
 
     fn need_turn(&mut self, emitter: &mut Emitter, stem: &str) {
+        self.end_failed(emitter);
         if self.over {
             self.end_turn(emitter, "completed");
         }
@@ -247,6 +264,13 @@ impl AnthropicMessages {
         let prints: Vec<u64> = messages.iter().map(fingerprint).collect();
         let n_said = self.history.request(&prints, 0);
         self.is_asked(n_said, messages.get(n_said..).unwrap_or_default());
+        if !self.aside {
+            let why = self.tries.begin(&prints, "");
+            if why.is_some() {
+                emitter.retrying(&self.session.place(None, None), why);
+            }
+            self.end_failed(emitter);
+        }
         for (at, (message, print)) in messages.iter().zip(prints).enumerate() {
             if self.history.was_said(print) {
                 emitter.pass_over("a message that was said before");
@@ -291,6 +315,7 @@ impl AnthropicMessages {
     /// A message that stands by itself.
     fn message(&mut self, emitter: &mut Emitter, message: &Value) {
         self.aside = false;
+        self.end_failed(emitter);
         let stem = format!("m{}", self.history.len());
         self.history.say(fingerprint(message));
         self.said(emitter, message, &stem);
@@ -387,7 +412,10 @@ impl AnthropicMessages {
             extra: Extra::default(),
         };
         emitter.add("error", &place, payload);
-        self.end_turn(emitter, "failed");
+        for call in std::mem::take(&mut self.asked) {
+            self.session.close_call(emitter, &call);
+        }
+        self.tries.fail(emitter, code, message);
     }
 }
 
@@ -409,9 +437,16 @@ impl Normalizer for AnthropicMessages {
         }
     }
 
+    fn rest(&mut self, emitter: &mut Emitter) {
+        if self.tries.failed() {
+            emitter.quiet();
+        }
+    }
+
     fn finish(&mut self, emitter: &mut Emitter) {
         let line_id = emitter.line_id().to_owned();
         self.leave(emitter);
+        self.end_failed(emitter);
         if self.over {
             self.end_turn(emitter, "completed");
         }

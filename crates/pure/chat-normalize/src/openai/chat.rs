@@ -411,6 +411,10 @@ impl Normalizer for OpenAiChat {
         }
     }
 
+    fn rest(&mut self, emitter: &mut Emitter) {
+        self.session.rest(emitter);
+    }
+
     fn finish(&mut self, emitter: &mut Emitter) {
         let ids: Vec<String> = self.streams.keys().cloned().collect();
         self.session.tell_time(emitter, None);

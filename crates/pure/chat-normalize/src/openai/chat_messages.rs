@@ -36,7 +36,7 @@ impl OpenAiChat {
         let n_said = session.history.request(&prints, n_leading);
         let mut news = messages.iter().skip(n_said);
         let prompts = news.any(|message| role(message) == "user");
-        session.request(n_said.saturating_sub(n_leading), prompts);
+        session.request(emitter, n_said.saturating_sub(n_leading), prompts, &prints);
         for (at, (message, print)) in messages.iter().zip(prints).enumerate() {
             if self.session.history.was_said(print) {
                 emitter.pass_over("a message that was said before");
@@ -48,7 +48,7 @@ impl OpenAiChat {
 
     /// A message that stands by itself.
     pub(super) fn message(&mut self, emitter: &mut Emitter, message: &Value) {
-        self.session.no_aside();
+        self.session.no_aside(emitter);
         let at = self.session.history.len();
         self.session.history.say(fingerprint(message));
         self.write(emitter, message, &format!("m{at}"));

@@ -40,9 +40,11 @@ impl OpenAiResponses {
             name.map(str::to_owned)
         });
         self.session.tools(emitter, names.collect());
-        let goes_on = ["previous_response_id", "conversation"]
-            .iter()
-            .any(|key| request.get(*key).is_some_and(|value| !value.is_null()));
+        let behind = ["previous_response_id", "conversation"].map(|key| match request.get(key) {
+            None | Some(Value::Null) => String::new(),
+            Some(id) => id.to_string(),
+        });
+        let behind = behind.concat();
         let one;
         let items = match request.get("input") {
             Some(Value::String(text)) => {
@@ -52,9 +54,13 @@ impl OpenAiResponses {
             Some(Value::Array(items)) => items,
             Some(_) | None => &[],
         };
-        if goes_on {
+        if !behind.is_empty() {
+            let prints: Vec<u64> = items.iter().filter_map(fingerprint).collect();
+            if self.session.try_again(emitter, &prints, &behind) {
+                return emitter.pass_over("a request that is sent again");
+            }
             self.session.history.goes_on();
-            self.session.no_aside();
+            self.session.no_aside(emitter);
         } else {
             let is_of = |item: &Value, roles: &[&str]| {
                 kind_of(item) == "message"
@@ -71,7 +77,7 @@ impl OpenAiResponses {
             let mut news = known.iter().skip(n_said);
             let prompts = news.any(|(item, _)| is_of(item, &["user"]));
             self.session
-                .request(n_said.saturating_sub(n_leading), prompts);
+                .request(emitter, n_said.saturating_sub(n_leading), prompts, &prints);
         }
         for item in items {
             if self.is_news(item) {
@@ -89,7 +95,7 @@ impl OpenAiResponses {
             let kind = text_of(item, "object").unwrap_or("value");
             return emitter.raw(&self.session.place(), FORMAT, kind, item);
         }
-        self.session.no_aside();
+        self.session.no_aside(emitter);
         match fingerprint(item) {
             Some(fingerprint) => self.session.history.say(fingerprint),
             None => self.thoughts.extend(thoughts(item)),

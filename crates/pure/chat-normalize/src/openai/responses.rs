@@ -298,6 +298,10 @@ impl Normalizer for OpenAiResponses {
         }
     }
 
+    fn rest(&mut self, emitter: &mut Emitter) {
+        self.session.rest(emitter);
+    }
+
     fn finish(&mut self, emitter: &mut Emitter) {
         self.session.tell_time(emitter, None);
         if let Some(id) = self.current.take() {

@@ -7,6 +7,8 @@
 //! | turn open | an answer with calls for the client ends | turn open: results and the next answer belong to it |
 //! | turn open | an answer without such calls ends | turn over; it ends at once, or when the tokens it waits for came |
 //! | turn over | an answer begins | the next turn begins |
+//! | any | an error | turn failed; it ends with what comes next |
+//! | turn failed | the same request again | turn open |
 //! | turn open, a call runs | a request of another conversation | what is said in that stands in the turn and ends nothing |
 //! | any | the source ended | an open turn ends as interrupted |
 //!
@@ -26,6 +28,7 @@ use super::calls::Calls;
 use crate::emit::{Emitter, Place, hash};
 use crate::facts::Facts;
 use crate::history::History;
+use crate::tries::Tries;
 use crate::value::is_time;
 pub(super) use answers::Answer;
 pub(super) use texts::Key;
@@ -61,7 +64,7 @@ pub(super) struct Session {
     n_answers: u64,
     /// Seconds the source said last, and when that arrived: pieces bear no times of their own.
     clock: Option<(i64, i64)>,
-    failed: bool,
+    tries: Tries,
 }
 
 impl Session {
@@ -149,21 +152,62 @@ impl Session {
     }
 
     /// A request begins that says what `n_said` messages of its conversation said; `prompts` where the user says something
-    /// in the rest. While a call runs a program may ask for a title, or let a sub-agent work; who is asked something a
-    /// second time there is no such aside, and the call will get no result any more.
-    pub(super) fn request(&mut self, n_said: usize, prompts: bool) {
+    /// in the rest, `prints` what all of it says. While a call runs a program may ask for a title, or let a sub-agent work;
+    /// who is asked something a second time there is no such aside, and the call will get no result any more.
+    pub(super) fn request(
+        &mut self,
+        emitter: &mut Emitter,
+        n_said: usize,
+        prompts: bool,
+        prints: &[u64],
+    ) {
         let root = self.history.root();
         let is_other = root != self.main;
         let goes_on = n_said > 0 && prompts;
         self.aside = is_other && !goes_on && self.turn.is_some() && !self.calls.is_empty();
         if !self.aside {
             self.main = root;
+            self.try_again(emitter, prints, "");
+        }
+    }
+
+    /// A request of the main conversation, as [`Tries::begin`] takes it: whether it is one that failed, sent again.
+    pub(super) fn try_again(
+        &mut self,
+        emitter: &mut Emitter,
+        prints: &[u64],
+        behind: &str,
+    ) -> bool {
+        let why = self.tries.begin(prints, behind);
+        let again = why.is_some();
+        if again {
+            if let Some(turn) = &mut self.turn {
+                turn.over = None;
+            }
+            emitter.retrying(&self.place(), why);
+        }
+        self.end_failed(emitter);
+        again
+    }
+
+    /// The turn whose request failed ends: what comes is another.
+    fn end_failed(&mut self, emitter: &mut Emitter) {
+        if self.tries.failed() {
+            self.end_turn(emitter, "failed");
+        }
+    }
+
+    /// Nothing came for a while: what failed may be sent again, but nothing works now.
+    pub(super) fn rest(&self, emitter: &mut Emitter) {
+        if self.tries.failed() {
+            emitter.quiet();
         }
     }
 
     /// What comes now is of the main conversation.
-    pub(super) fn no_aside(&mut self) {
+    pub(super) fn no_aside(&mut self, emitter: &mut Emitter) {
         self.aside = false;
+        self.end_failed(emitter);
     }
 
     /// The client went on: calls that have no result will not get one any more.
@@ -215,7 +259,6 @@ impl Session {
             id: id.clone(),
             over: None,
         });
-        self.failed = false;
         let start = TurnStart {
             trigger: "user".to_owned(),
             ..TurnStart::default()
@@ -247,12 +290,16 @@ impl Session {
             turn_id: Some(turn.id.clone()),
             ..Place::default()
         };
-        let outcome = if self.failed { "failed" } else { outcome };
+        let failed_ms = self.tries.end();
+        let outcome = failed_ms.map_or(outcome, |_| "failed");
+        let now_ms = emitter.time_ms;
+        emitter.time_ms = failed_ms.unwrap_or(now_ms);
         let end = TurnEnd {
             outcome: Some(outcome.to_owned()),
             ..TurnEnd::default()
         };
         emitter.add_as(&format!("{}:end", turn.id), &place, end);
+        emitter.time_ms = now_ms;
     }
 
     /// The turn is over, as `outcome` says; it ends now or, where it `waits` for the tokens, with them.
@@ -268,7 +315,7 @@ impl Session {
         }
     }
 
-    /// Something failed; the turn ends as failed.
+    /// Something failed; the turn ends as failed, unless the same is asked again.
     pub(super) fn error(&mut self, emitter: &mut Emitter, code: &str, message: &str) {
         let stem = emitter.line_id().to_owned();
         self.need_turn(emitter, &stem);
@@ -284,8 +331,9 @@ impl Session {
             extra: Extra::default(),
         };
         emitter.add("error", &self.place(), error);
-        self.failed = true;
-        self.end_turn(emitter, "failed");
+        self.calls.close(emitter);
+        self.tries.fail(emitter, code, message);
+        self.turn_over(emitter, "failed", true);
     }
 
     /// The source is at its end.
