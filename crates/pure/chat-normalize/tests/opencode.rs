@@ -303,6 +303,35 @@ fn what_goes_wrong_is_of_the_turn_that_runs_and_not_of_the_prompt_that_waits() {
 }
 
 #[test]
+fn a_prompt_that_waited_and_was_not_answered_is_not_completed() {
+    let whole = json!({"finish": "stop", "time": {"created": 1, "completed": 2_000}});
+    let mut lines = vec![
+        info("msg_1", None, json!({})),
+        text("prt_1", "msg_1", "First"),
+        busy(),
+        info("msg_2", Some("msg_1"), json!({})),
+        info("msg_3", None, json!({})),
+        text("prt_3", "msg_3", "Waits"),
+        info("msg_2", Some("msg_1"), whole.clone()),
+    ];
+    let mut left = lines.clone();
+    left.push(bus("session.idle", json!({})));
+    assert_eq!(ends(&left), ["msg_1 completed", "msg_3 interrupted"]);
+    // The next prompt is answered, and this one passed over.
+    lines.extend([
+        info("msg_4", None, json!({})),
+        text("prt_4", "msg_4", "Waits, too"),
+        info("msg_5", Some("msg_4"), json!({})),
+        info("msg_5", Some("msg_4"), whole),
+        bus("session.idle", json!({})),
+    ]);
+    assert_eq!(
+        ends(&lines),
+        ["msg_1 completed", "msg_3 interrupted", "msg_4 completed"]
+    );
+}
+
+#[test]
 fn a_turn_that_recovers_did_not_fail() {
     let whole = |id: &str, mut held: Value| {
         held["time"] = json!({"created": 1, "completed": 2_000});

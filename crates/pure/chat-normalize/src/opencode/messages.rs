@@ -123,6 +123,7 @@ impl Session {
             if root && let Some(turn) = self.turn(turn_id.as_ref()) {
                 turn.open_messages.insert(id.to_owned());
                 turn.guessed = false;
+                turn.heard = true;
             }
             let message = Message {
                 turn_id,

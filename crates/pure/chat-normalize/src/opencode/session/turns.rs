@@ -18,6 +18,8 @@ pub(crate) struct Turn {
     pub(crate) guessed: bool,
     pub(crate) interrupted: bool,
     pub(crate) failed: bool,
+    /// An answer to it began.
+    pub(crate) heard: bool,
     /// An answer ended on its own, not to call a tool.
     pub(crate) answered: bool,
     /// The session was said to be idle.
@@ -141,6 +143,9 @@ impl Session {
             "interrupted"
         } else if turn.failed {
             "failed"
+        } else if !turn.heard && !turn.guessed {
+            // A prompt that waited, and that nobody answered.
+            "interrupted"
         } else {
             outcome
         };
