@@ -89,16 +89,16 @@ impl Part {
         }
     }
 
-    /// Ends the part with what came; one of which nothing came is not written.
-    pub(crate) fn end(mut self, emitter: &mut Emitter) {
+    /// Ends the part with what came; one of which nothing came is not written. The id of the event that says it whole.
+    pub(crate) fn end(mut self, emitter: &mut Emitter) -> Option<String> {
         let text = std::mem::take(&mut self.text);
-        self.end_as(emitter, text);
+        self.end_as(emitter, text)
     }
 
-    /// Ends the part with what the source says it is as a whole.
-    pub(crate) fn end_as(self, emitter: &mut Emitter, text: String) {
+    /// As [`Part::end`], with what the source says it is as a whole.
+    pub(crate) fn end_as(self, emitter: &mut Emitter, text: String) -> Option<String> {
         if text.is_empty() && self.n_chunks == 0 && self.attached.is_empty() {
-            return;
+            return None;
         }
         let id = self.id(emitter);
         let part = Some(self.number);
@@ -106,7 +106,7 @@ impl Part {
         if !self.attached.is_empty() {
             extra.insert("attachments", Json::from(Value::Array(self.attached)));
         }
-        match self.kind {
+        let event = match self.kind {
             Kind::Text => {
                 let done = AssistantDone {
                     text,
@@ -114,7 +114,7 @@ impl Part {
                     extra,
                     ..AssistantDone::default()
                 };
-                emitter.add_as(&id, &self.place, done);
+                emitter.add_as(&id, &self.place, done)
             }
             Kind::Thinking => {
                 let done = ThinkingDone {
@@ -123,9 +123,10 @@ impl Part {
                     extra,
                     ..ThinkingDone::default()
                 };
-                emitter.add_as(&id, &self.place, done);
+                emitter.add_as(&id, &self.place, done)
             }
-        }
+        };
+        Some(event.id.clone())
     }
 
     fn id(&self, emitter: &Emitter) -> String {

@@ -350,6 +350,44 @@ fn each_piece_of_a_message_that_goes_on_is_a_part_of_its_own() {
 }
 
 #[test]
+fn a_snapshot_that_says_a_message_otherwise_takes_back_all_its_parts() {
+    for n_parts in [1, 2] {
+        let mut lines = run(Vec::new());
+        for text in &["One. ", "Two."][..n_parts] {
+            for (kind, delta) in [("START", ""), ("CONTENT", *text), ("END", "")] {
+                let held = json!({"messageId": "m", "delta": delta});
+                lines.push(event(&format!("TEXT_MESSAGE_{kind}"), held));
+            }
+        }
+        let said = |text: &str| {
+            let messages = json!([{"id": "m", "role": "assistant", "content": text}]);
+            event("MESSAGES_SNAPSHOT", json!({ "messages": messages }))
+        };
+        lines.extend([said("Other."), said("Other."), said("Another.")]);
+        let events = read_lines(Dialect::AgUi, &lines).events;
+        assert_sound("otherwise", &events);
+        // What stands in the end, once what was taken back is gone.
+        let retracted: Vec<&String> = events
+            .iter()
+            .filter_map(|event| match &event.payload {
+                Payload::Retract(retract) => Some(&retract.event_ids),
+                _ => None,
+            })
+            .flatten()
+            .collect();
+        let stands = events.iter().filter_map(|event| match &event.payload {
+            Payload::AssistantDone(done) if !retracted.contains(&&event.id) => {
+                Some((done.text.as_str(), event.response_id.as_deref(), done.part))
+            }
+            _ => None,
+        });
+        let stands: Vec<_> = stands.collect();
+        assert_eq!(stands, [("Another.", Some("m"), Some(0))], "{n_parts}");
+        assert_eq!(retracted.len(), n_parts + 1);
+    }
+}
+
+#[test]
 fn what_can_be_no_time_is_none() {
     let mut lines = run(vec![event("TEXT_MESSAGE_CHUNK", json!({"delta": "x"}))]);
     lines[0]["timestamp"] = json!(1_700_000_000_000_u64);

@@ -9,11 +9,11 @@ use serde_json::{Map, Value};
 use super::FORMAT;
 use super::calls::{Call, Sub};
 use super::runs::Ask;
-use super::texts::{Lane, Open};
+use super::texts::{Lane, Open, Said};
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place, hash};
 use crate::facts::Facts;
-use crate::recent::Recent;
+use crate::recent::{LATE_LARGE, Recent};
 use crate::value::{list_of, millis, str_of, text_of};
 use crate::words::one_line;
 
@@ -45,6 +45,8 @@ pub(crate) struct AgUi {
     pub(super) uses: BTreeMap<u64, u32>,
     /// What was told, by the hash of a message's or a call's id: the hash of the text.
     pub(super) told: BTreeMap<u64, u64>,
+    /// The parts that messages were told in, by the hash of their id.
+    pub(super) said: Recent<Vec<Said>, LATE_LARGE>,
     pub(super) asks: BTreeMap<String, Ask>,
 }
 

@@ -4,11 +4,12 @@
 //! group and those of which something was told in it belong to the turn that runs, and an earlier group of which nothing
 //! was told is a turn of its own.
 
-use chat_event::payload::{AssistantDone, ThinkingDone, ToolCall, TurnEnd, TurnStart};
+use chat_event::payload::{AssistantDone, Retract, ThinkingDone, ToolCall, TurnEnd, TurnStart};
 use chat_event::{Extra, Json};
 use serde_json::{Map, Value, json};
 
 use super::events::{AgUi, field, id_hash};
+use super::texts::Said;
 use crate::emit::{Emitter, hash};
 use crate::tool;
 use crate::value::{list_of, str_of, text_of};
@@ -181,7 +182,7 @@ impl AgUi {
         }
     }
 
-    /// A text that was not told, or told otherwise.
+    /// A text that was not told, or told otherwise: then that is taken back, in however many parts it was.
     fn whole_text(&mut self, emitter: &mut Emitter, message: &Value, thinking: bool) {
         let (text, _) = content_of(message.get("content").unwrap_or(&Value::Null));
         let id = text_of(message, "id").unwrap_or("").to_owned();
@@ -195,36 +196,55 @@ impl AgUi {
             return emitter.pass_over("a message told before");
         }
         self.told.insert(key, said);
-        let kind = if thinking {
-            crate::speech::Kind::Thinking
-        } else {
-            crate::speech::Kind::Text
-        };
         let id = if id.is_empty() {
             emitter.line_id().to_owned()
         } else {
             id
         };
-        let place = self.response(emitter, &id, kind, None);
-        let number =
-            &mut self.parts.entry(place.response_id.as_deref().unwrap_or(""))[kind as usize];
-        *number = (*number).max(1);
-        let part = Some(0);
-        if thinking {
+        let key = id_hash("message", &id);
+        let kind = if thinking {
+            crate::speech::Kind::Thinking
+        } else {
+            crate::speech::Kind::Text
+        };
+        let before = std::mem::take(self.said.entry_at(key));
+        let (place, number) = match before.first() {
+            Some(first) => {
+                let event_ids = before.iter().map(|said| said.event_id.clone()).collect();
+                let extra = Extra::default();
+                emitter.add("retract", &first.place, Retract { event_ids, extra });
+                (first.place.clone(), first.number)
+            }
+            None => {
+                let place = self.response(emitter, &id, kind, None);
+                let response = place.response_id.as_deref().unwrap_or("");
+                let n_parts = &mut self.parts.entry(response)[kind as usize];
+                *n_parts = (*n_parts).max(1);
+                (place, 0)
+            }
+        };
+        let part = Some(number);
+        let event = if thinking {
             let done = ThinkingDone {
                 text,
                 part,
                 ..ThinkingDone::default()
             };
-            emitter.add_as(&format!("{id}:thought0"), &place, done);
+            emitter.add_as(&format!("{id}:thought0"), &place, done)
         } else {
             let done = AssistantDone {
                 text,
                 part,
                 ..AssistantDone::default()
             };
-            emitter.add_as(&format!("{id}:text0"), &place, done);
-        }
+            emitter.add_as(&format!("{id}:text0"), &place, done)
+        };
+        let event_id = event.id.clone();
+        *self.said.entry_at(key) = vec![Said {
+            place,
+            number,
+            event_id,
+        }];
     }
 
     fn was_told(&self, message: &Value) -> bool {

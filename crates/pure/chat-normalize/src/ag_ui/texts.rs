@@ -22,6 +22,15 @@ pub(crate) struct Open {
     place: Place,
 }
 
+/// A part that is whole.
+#[derive(Debug)]
+pub(super) struct Said {
+    pub(super) place: Place,
+    pub(super) number: u32,
+    /// The event that says it.
+    pub(super) event_id: String,
+}
+
 /// One speaker: the agent, or a sub-agent.
 #[derive(Debug, Default)]
 pub(crate) struct Lane {
@@ -210,7 +219,17 @@ impl AgUi {
         };
         self.told.insert(id_hash("message", id), open.said);
         match open.part {
-            Some(part) => part.end(emitter),
+            Some(part) => {
+                let number = part.number;
+                if let Some(event_id) = part.end(emitter) {
+                    let (place, key) = (open.place, id_hash("message", id));
+                    self.said.entry_at(key).push(Said {
+                        place,
+                        number,
+                        event_id,
+                    });
+                }
+            }
             None if open.role == "user" => {
                 self.user_message(emitter, id, &open.text, None);
             }
