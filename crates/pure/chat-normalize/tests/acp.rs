@@ -441,6 +441,38 @@ fn a_history_is_read_once_however_often_it_is_loaded() {
 }
 
 #[test]
+fn where_only_the_agent_is_heard_the_users_words_begin_the_turns() {
+    let lines = [
+        text("user_message_chunk", "Fir", None),
+        text("user_message_chunk", "st", None),
+        text("agent_message_chunk", "One.", None),
+        text("user_message_chunk", "Again", None),
+        update(json!({"sessionUpdate": "tool_call", "toolCallId": "k", "title": "ls"})),
+        text("user_message_chunk", "Again", None),
+        text("user_message_chunk", "Third", Some("m3")),
+        text("agent_message_chunk", "Three.", Some("m4")),
+    ];
+    assert_eq!(
+        told(&lines),
+        [
+            "turn t1",
+            "user First",
+            "said One. in t1.r1",
+            "end completed",
+            "turn t2",
+            "user Again",
+            "call k ls",
+            "failed k no result recorded",
+            "end completed",
+            "turn t3",
+            "user Third",
+            "said Three. in m4",
+            "end interrupted",
+        ]
+    );
+}
+
+#[test]
 fn what_the_agent_does_of_itself_ends_where_the_next_prompt_begins() {
     let lines = [
         prompt(1, "One"),

@@ -4,12 +4,14 @@
 //! A thought and the message behind it are one response, whichever ids they bear (OpenCode gives them two, Claude one,
 //! Gemini none); what comes behind a call's result is another.
 
+use chat_event::Extra;
 use chat_event::payload::{AudioChunk, UserMessage};
 use serde_json::Value;
 
 use super::FORMAT;
 use super::content::{self, Held};
 use super::session::{Session, attachments};
+use super::turns::Turn;
 use crate::emit::{Emitter, Place, hash};
 use crate::speech::{Kind, Part};
 use crate::value::{list_of, text_of};
@@ -220,13 +222,18 @@ impl Session {
             return;
         };
         let hash = hash(user.text.as_bytes());
-        let runs = self.turns.front().is_some_and(|turn| !turn.replayed);
+        let front = self.turns.front();
+        let runs = front.is_some_and(|turn| !turn.replayed);
         if runs && !self.loading {
             let echo = self.turns.iter().any(|turn| turn.prompt == Some(hash));
             if echo {
                 return emitter.pass_over("the prompt, said back");
             }
-            return self.write_user(emitter, user);
+            if self.lanes.is_empty() || !front.is_some_and(Turn::is_without_prompt) {
+                return self.write_user(emitter, user);
+            }
+            // Where only the agent is heard, the user's next words show that what the agent did before is over.
+            self.close_turn(emitter, None, "completed", Extra::default());
         }
         let before = self.loading
             && self

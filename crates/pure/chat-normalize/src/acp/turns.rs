@@ -5,6 +5,7 @@
 //! | no turn | a prompt; anything the agent says or does | turn open |
 //! | turn open that a prompt began | a prompt | two turns open; what comes belongs to the first |
 //! | turn open that none began | a prompt | closed as completed, for no answer will end it; another is open |
+//! | turn open that none began, the agent worked | other words of the user | the same |
 //! | turn open | the prompt's answer with a `stopReason`; v2: `idle` | its texts, calls and requests are closed, then it is |
 //! | turn open | the prompt's answer is an error | `error`, then as above, failed |
 //! | turn of a history | the next message of the user, or the end of the history | closed as completed |
@@ -39,7 +40,7 @@ pub(crate) struct Turn {
 
 impl Turn {
     /// Nobody asked for it, so that nobody is answered when it is over.
-    fn is_without_prompt(&self) -> bool {
+    pub(super) fn is_without_prompt(&self) -> bool {
         self.request.is_none() && !self.replayed
     }
 }
