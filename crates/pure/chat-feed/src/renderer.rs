@@ -26,7 +26,7 @@ use std::sync::Arc;
 use chat_event::compaction::Folded;
 use chat_event::{ChatEvent, Payload};
 
-use crate::block::{Block, BlockBody, BlockId, EventIdx, ResponseIdx, TurnIdx};
+use crate::block::{Block, BlockBody, BlockId, EventIdx, ResponseIdx, TextIdx, TurnIdx};
 use crate::feed::{Feed, Link, NO_ROW, Slot};
 use crate::history::History;
 use crate::patch::FeedPatch;
@@ -82,6 +82,8 @@ pub struct ChatRenderer {
     response_ids: HashMap<(Box<str>, Option<BlockId>), ResponseIdx, Keyed>,
     unnamed_responses: HashMap<(TurnIdx, Option<BlockId>), ResponseIdx>,
     response_works: Vec<ResponseWork>,
+    /// The numbers of parts that are not the first of their response, by their texts, ascending.
+    later_parts: Vec<(TextIdx, u32)>,
     calls: HashMap<Box<str>, BlockId, Keyed>,
     /// The turn that changed a file last, by its path.
     edited_in: HashMap<Box<str>, TurnIdx, Keyed>,

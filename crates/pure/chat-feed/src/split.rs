@@ -82,8 +82,19 @@ impl Splitter {
         pieces
     }
 
-    /// Takes what came since the last call; blocks that can change no more are added to `closed`.
-    pub(crate) fn push(&mut self, text: &str, closed: &mut Vec<Piece>) {
+    /// One that stands where nothing is open, and has taken what comes before.
+    pub(crate) fn resting(at: usize) -> Splitter {
+        Splitter {
+            line_start: at,
+            seen: at,
+            ..Splitter::default()
+        }
+    }
+
+    /// Takes what came since the last call; blocks that can change no more are added to `closed`. Where nothing was open
+    /// last, and how many there were then.
+    pub(crate) fn push(&mut self, text: &str, closed: &mut Vec<Piece>) -> Option<(usize, usize)> {
+        let mut rest = None;
         loop {
             let newline = find_newline(text, self.seen);
             let end = newline.unwrap_or(text.len());
@@ -95,11 +106,14 @@ impl Splitter {
                 self.long = true;
             }
             self.seen = end;
-            let Some(at) = newline else { return };
+            let Some(at) = newline else { return rest };
             self.take(text, self.line_start..at, true, closed);
             self.line_start = at + 1;
             self.seen = at + 1;
             self.long = false;
+            if let Open::Nothing = self.open {
+                rest = Some((self.line_start, closed.len()));
+            }
         }
     }
 

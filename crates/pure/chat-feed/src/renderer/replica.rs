@@ -136,6 +136,7 @@ rest!(
     response_ids,
     unnamed_responses,
     response_works,
+    later_parts,
     calls,
     edited_in,
     asks,

@@ -34,8 +34,9 @@ impl ResponseWork {
 
 #[derive(Clone, Debug, Default)]
 struct Parts {
-    /// Ascending. Most responses have one part, and a node of a tree would hold eleven.
-    by_number: Vec<(u32, Part)>,
+    /// Ascending. Most responses have one part, and a node of a tree would hold eleven. A part that was taken back leaves its
+    /// place empty, unless it was the last.
+    by_number: Vec<(u32, Option<Part>)>,
     /// The part that a chunk without a number goes to.
     open: Option<u32>,
 }
@@ -53,23 +54,32 @@ impl Parts {
 
     fn get_mut(&mut self, number: u32) -> Option<&mut Part> {
         let at = self.place_of(number).ok()?;
-        self.by_number.get_mut(at).map(|(_, part)| part)
+        self.by_number.get_mut(at)?.1.as_mut()
     }
 
     fn insert(&mut self, number: u32, part: Part) {
         match self.place_of(number) {
-            Ok(at) => self.by_number[at].1 = part,
+            Ok(at) => self.by_number[at].1 = Some(part),
             Err(at) => {
                 if self.by_number.is_empty() {
                     self.by_number.reserve_exact(1);
                 }
-                self.by_number.insert(at, (number, part));
+                self.by_number.insert(at, (number, Some(part)));
             }
         }
     }
 
+    /// Forgets the part of this number, where it is that of `text`.
+    fn take_back(&mut self, number: u32, text: TextIdx) -> Option<Part> {
+        let at = self.place_of(number).ok()?;
+        let part = self.by_number[at].1.take_if(|part| part.text == text)?;
+        while self.by_number.pop_if(|(_, part)| part.is_none()).is_some() {}
+        self.open = self.open.filter(|&open| open != number);
+        Some(part)
+    }
+
     fn place_of(&self, number: u32) -> Result<usize, usize> {
-        let by_number = |(known, _): &(u32, Part)| *known;
+        let by_number = |(known, _): &(u32, Option<Part>)| *known;
         self.by_number.binary_search_by_key(&number, by_number)
     }
 }
@@ -85,8 +95,8 @@ struct Part {
     /// How many rows can change no more.
     n_closed: usize,
     rows: Vec<BlockId>,
-    /// Index and length of each chunk, ascending, where the source numbers them.
-    indexed: Vec<(u64, usize)>,
+    /// Where the source numbers the chunks.
+    numbered: Option<Box<Numbered>>,
     started_ms: Option<i64>,
     ended_ms: Option<i64>,
 }
@@ -98,10 +108,35 @@ chat_event::pack_fields!(Part {
     splitter,
     n_closed,
     rows,
-    indexed,
+    numbered,
     started_ms,
     ended_ms
 });
+
+/// What is kept of chunks that have numbers: one may come late, and stands before what came sooner.
+#[derive(Clone, Debug, Default)]
+struct Numbered {
+    /// Number and length of each, ascending.
+    chunks: Vec<(u64, usize)>,
+    /// How long they are together.
+    len: usize,
+    /// Where the text can be cut anew from, with the number of rows before: nothing was open there.
+    rests: Vec<(usize, usize)>,
+}
+chat_event::pack_fields!(Numbered { chunks, len, rests });
+
+impl Numbered {
+    /// Where in a text of `text_len` bytes the chunk goes that comes to be the `at`th.
+    fn start(&self, at: usize, text_len: usize) -> usize {
+        let sum = |chunks: &[(u64, usize)]| chunks.iter().map(|(_, len)| len).sum::<usize>();
+        match self.chunks.split_at(at) {
+            // Most come in order. A source that numbers only some of its chunks has put others in between.
+            (_, []) => text_len,
+            (sooner, later) if later.len() < sooner.len() => self.len - sum(later),
+            (sooner, _) => sum(sooner),
+        }
+    }
+}
 
 impl ChatRenderer {
     pub(super) fn text(&mut self, event: &ChatEvent, piece: Piece<'_>, thinking: bool) {
@@ -143,7 +178,7 @@ impl ChatRenderer {
             if part.done {
                 // Nothing more is put into it.
                 part.splitter = Splitter::default();
-                part.indexed = Vec::new();
+                part.numbered = None;
                 part.rows.shrink_to_fit();
                 self.feed.body(part.text).text.open().shrink_to_fit();
             }
@@ -173,6 +208,9 @@ impl ChatRenderer {
             return Some(part);
         }
         self.feed.texts.push(Arc::default());
+        if number > 0 {
+            self.later_parts.push((next_text, number));
+        }
         Some(Part {
             text: next_text,
             done: false,
@@ -181,7 +219,7 @@ impl ChatRenderer {
             splitter: Splitter::default(),
             n_closed: 0,
             rows: Vec::new(),
-            indexed: Vec::new(),
+            numbered: None,
             started_ms: self.now_ms,
             ended_ms: None,
         })
@@ -197,11 +235,11 @@ impl ChatRenderer {
         let block = self.feed.block(row);
         let (response, turn) = (block.response?, block.turn);
         let thinking = matches!(block.body, BlockBody::Thinking(_));
+        let by_text = |(text, _): &(TextIdx, u32)| *text;
+        let at = self.later_parts.binary_search_by_key(&text, by_text);
+        let number = at.map_or(0, |at| self.later_parts[at].1);
         let parts = self.response_works[response.0 as usize].parts(thinking);
-        let mut numbered = parts.by_number.iter();
-        let at = numbered.position(|(_, part)| part.text == text)?;
-        let (number, part) = parts.by_number.remove(at);
-        parts.open = parts.open.filter(|&open| open != number);
+        let part = parts.take_back(number, text)?;
         let open_parts = &mut self.turn_works[turn.0 as usize].open_parts;
         open_parts.remove(&(response, thinking, number));
         Some(part.rows)
@@ -228,25 +266,19 @@ impl ChatRenderer {
             text.push_str(piece.text);
             return before;
         };
-        match part
-            .indexed
-            .binary_search_by_key(&index, |&(index, _)| index)
-        {
+        let numbered = part.numbered.get_or_insert_default();
+        let by_number = |&(number, _): &(u64, usize)| number;
+        match numbered.chunks.binary_search_by_key(&index, by_number) {
             Ok(_) => before,
             Err(at) => {
-                // Most come in order. A source that numbers only some of its chunks has put others in between.
-                let start = if at == part.indexed.len() {
-                    before
-                } else {
-                    let sooner = part.indexed[..at].iter();
-                    floor(text, sooner.map(|&(_, len)| len).sum())
-                };
+                let start = floor(text, numbered.start(at, before));
                 text.insert_str(start, piece.text);
                 if start < before {
                     let rewrite = Rewrite::inserted(event, start, piece.text.len());
                     self.feed.note_rewrite(part.text, rewrite);
                 }
-                part.indexed.insert(at, (index, piece.text.len()));
+                numbered.chunks.insert(at, (index, piece.text.len()));
+                numbered.len += piece.text.len();
                 start
             }
         }
@@ -317,8 +349,14 @@ impl ChatRenderer {
     /// Cuts what is new into rows and mends the rows that it changes.
     fn show_text(&mut self, part: &mut Part, place: &Place, before: usize, unchanged: usize) {
         if unchanged < before {
-            part.splitter = Splitter::default();
-            part.n_closed = 0;
+            let rests = part.numbered.as_mut().map(|numbered| &mut numbered.rests);
+            let rest = rests.and_then(|rests| {
+                rests.truncate(rests.partition_point(|&(at, _)| at <= unchanged));
+                rests.last().copied()
+            });
+            let (at, n_closed) = rest.unwrap_or_default();
+            part.splitter = Splitter::resting(at);
+            part.n_closed = n_closed;
         }
         let text = &*self.feed.texts[part.text.0 as usize].text.read();
         // Most pieces make the last paragraph longer.
@@ -339,8 +377,11 @@ impl ChatRenderer {
             return;
         }
         let mut pieces = Vec::new();
-        part.splitter.push(text, &mut pieces);
+        let rest = part.splitter.push(text, &mut pieces);
         let first = part.n_closed;
+        if let (Some(numbered), Some((at, n_closed))) = (&mut part.numbered, rest) {
+            numbered.rests.push((at, first + n_closed));
+        }
         part.n_closed += pieces.len();
         pieces.extend(part.splitter.tail(text));
         let n_rows = first + pieces.len();

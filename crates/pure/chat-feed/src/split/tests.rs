@@ -205,12 +205,21 @@ fn in_pieces(text: &str, mut cuts: Vec<usize>) -> Result<(), String> {
     cuts.push(text.len());
     for cut in cuts {
         let so_far = &text[..cut];
-        splitter.push(so_far, &mut closed);
+        let rest = splitter.push(so_far, &mut closed);
         let mut now = closed.clone();
         now.extend(splitter.tail(so_far));
         let whole = Splitter::whole(so_far);
         if now != whole {
             return Err(format!("at {cut}: {now:?} is not {whole:?}"));
+        }
+        if let Some((at, n_closed)) = rest {
+            let mut anew = closed[..n_closed].to_vec();
+            let mut from_rest = Splitter::resting(at);
+            from_rest.push(so_far, &mut anew);
+            anew.extend(from_rest.tail(so_far));
+            if anew != whole {
+                return Err(format!("from {at}: {anew:?} is not {whole:?}"));
+            }
         }
         let in_order = now
             .windows(2)

@@ -40,10 +40,13 @@ impl Conversation {
                 let Some(response) = self.response_mut(entry) else {
                     return;
                 };
-                response.texts.forget(block_idx);
-                response.thinking.forget(block_idx);
-                if let Some(block) = response.blocks.get_mut(block_idx) {
-                    *block = Block::Gone;
+                let Some(block) = response.blocks.get_mut(block_idx) else {
+                    return;
+                };
+                match std::mem::replace(block, Block::Gone) {
+                    Block::Text(text) => response.texts.forget(&text, block_idx),
+                    Block::Thinking(text) => response.thinking.forget(&text, block_idx),
+                    _ => {}
                 }
             }
             Owner::Edit(call, edit_idx) => {

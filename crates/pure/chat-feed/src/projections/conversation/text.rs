@@ -14,6 +14,8 @@ pub(in crate::projections) struct Text {
     text: String,
     /// Chunks that the source numbers, behind `text` in the order of their numbers.
     numbered: BTreeMap<u64, String>,
+    /// Which part of its response it is.
+    number: u32,
     done: bool,
     /// Whether the provider withheld it.
     pub(in crate::projections) redacted: bool,
@@ -71,11 +73,11 @@ impl Parts {
     }
 
     /// Forgets the part whose block was taken back: it may be said again.
-    pub(super) fn forget(&mut self, block_idx: usize) {
-        let mut parts = self.by_number.iter();
-        let Some((&number, _)) = parts.find(|(_, at)| **at == block_idx) else {
+    pub(super) fn forget(&mut self, text: &Text, block_idx: usize) {
+        let number = text.number;
+        if self.by_number.get(&number) != Some(&block_idx) {
             return;
-        };
+        }
         self.by_number.remove(&number);
         self.open = self.open.filter(|&open| open != number);
     }
@@ -109,9 +111,13 @@ impl Conversation {
                 response.rounds.push(response.blocks.len());
                 response.n_calls_in_round = 0;
             }
+            let text = Text {
+                number,
+                ..Text::default()
+            };
             response.blocks.push(match thinking {
-                true => Block::Thinking(Text::default()),
-                false => Block::Text(Text::default()),
+                true => Block::Thinking(text),
+                false => Block::Text(text),
             });
             response.blocks.len() - 1
         });
