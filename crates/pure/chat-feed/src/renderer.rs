@@ -27,10 +27,11 @@ use chat_event::compaction::Folded;
 use chat_event::{ChatEvent, Payload};
 
 use crate::block::{Block, BlockBody, BlockId, EventIdx, ResponseIdx, TextIdx, TurnIdx};
-use crate::feed::{Feed, Link, NO_ROW, Slot};
+use crate::feed::{Feed, Link, NO_ROW, Slot, UsageCounted};
 use crate::history::History;
 use crate::patch::FeedPatch;
 use crate::piece::Piece;
+use crate::projections::summary::usage::NewestUsage;
 use crate::retries::Retries;
 use asks::Ask;
 pub(crate) use began::MODEL_NOTICE;
@@ -97,6 +98,8 @@ pub struct ChatRenderer {
     begun: Option<BlockId>,
     /// The row an event came to, by the hash of its id: for sources that take back what they sent.
     rows_of_ids: ByHash<BlockId>,
+    /// The same of what is counted and makes no row.
+    newest_usage: NewestUsage<UsageCounted>,
     /// A provider that is asked again, with the row that says so.
     retries: Option<(BlockId, Retries)>,
     /// Nothing more is taken.

@@ -5,7 +5,7 @@
 )]
 
 use chat_event::ChatEvent;
-use chat_feed::projections::to_markdown;
+use chat_feed::projections::{to_markdown, to_session_summary};
 use chat_feed::{BlockBody, ChatRenderer};
 use serde_json::{Value, json};
 
@@ -160,4 +160,41 @@ fn what_was_asked_in_vain_may_be_asked_again() {
         _ => None,
     });
     assert_eq!(expired, Some(false));
+}
+
+#[test]
+fn tokens_that_are_taken_back_do_not_count() {
+    let used = |scope: &str, tokens: u64| json!({"scope": scope, "inputTokens": tokens, "outputTokens": 1, "costUsd": 0.5});
+    let totals = |lines: &[(&str, Value)]| {
+        let events = log(lines);
+        let renderer = replayed(&events);
+        assert_eq!(renderer.check(), Ok(()));
+        let feed = renderer.feed();
+        let foot = feed.rows().find_map(|row| match &row.body {
+            BlockBody::TurnEnd(end) => Some((end.tokens, end.cost_usd)),
+            _ => None,
+        });
+        let told = (feed.tokens(), feed.cost_usd());
+        assert_eq!(foot, Some(told));
+        let summary = to_session_summary(&events);
+        assert_eq!((summary.usage, summary.cost_usd), told);
+        (told.0.map(|tokens| tokens.total()), told.1)
+    };
+    let mut lines = vec![
+        ("turn_start", json!({"trigger": "user"})),
+        ("assistant_done", json!({"text": "Done."})),
+        ("usage", used("response", 10)),
+        ("turn_end", json!({"outcome": "completed"})),
+    ];
+    assert_eq!(totals(&lines), (Some(11), Some(0.5)));
+    // The first word of a response is no more what counts, once there is another.
+    lines.push(("usage", used("response", 20)));
+    lines.push(("retract", json!({"eventIds": ["e2"]})));
+    assert_eq!(totals(&lines), (Some(21), Some(0.5)));
+    lines.push(("usage", used("turn", 30)));
+    assert_eq!(totals(&lines), (Some(31), Some(0.5)));
+    lines.push(("retract", json!({"eventIds": ["e6", "e6"]})));
+    assert_eq!(totals(&lines).0, Some(21));
+    lines.push(("retract", json!({"eventIds": ["e4"]})));
+    assert_eq!(totals(&lines), (None, None));
 }

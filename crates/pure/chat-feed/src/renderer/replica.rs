@@ -145,6 +145,7 @@ rest!(
     agent_hues,
     begun,
     rows_of_ids,
+    newest_usage,
     retries,
     closed
 );

@@ -10,7 +10,9 @@ impl ChatRenderer {
     /// Takes back the rows that the named events made.
     pub(super) fn retract(&mut self, retract: &Retract) {
         for event_id in &retract.event_ids {
-            let Some(&id) = self.rows_of_ids.get(&super::seen::hash_of_id(event_id)) else {
+            let id_hash = super::seen::hash_of_id(event_id);
+            let Some(&id) = self.rows_of_ids.get(&id_hash) else {
+                self.uncount_usage(id_hash);
                 continue;
             };
             let text = match &self.feed.block(id).body {

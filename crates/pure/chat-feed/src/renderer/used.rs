@@ -33,10 +33,12 @@ impl ChatRenderer {
         };
         let of_turn = turn.map_or(NO_TURN, |turn| turn.0.into());
         let call = parent.and_then(|call_id| self.calls.get(call_id)).copied();
-        self.feed.count_usage(UsageCounted {
+        let counted = UsageCounted {
             of_session: UsageNote::of(of_turn, response, parent.is_some(), usage),
             of_agent: call.map(|call| UsageNote::of(call.0.into(), response, true, usage)),
-        });
+        };
+        self.newest_usage.note(self.id_hash, counted);
+        self.feed.count_usage(counted);
         if parent.is_none() {
             self.note_context(usage);
         }
@@ -55,6 +57,23 @@ impl ChatRenderer {
             }
             None => {}
         }
+    }
+
+    /// What a `usage` event said is taken back.
+    pub(super) fn uncount_usage(&mut self, id_hash: u64) {
+        let Some(counted) = self.newest_usage.take_back(id_hash) else {
+            return;
+        };
+        self.feed.count_usage(UsageCounted {
+            of_session: counted.of_session.taken_back(),
+            of_agent: counted.of_agent.map(UsageNote::taken_back),
+        });
+        let turn = u32::try_from(counted.of_session.turn).map(TurnIdx);
+        if let Ok(turn) = turn {
+            self.turn_changed(turn);
+            self.tell_spent(turn);
+        }
+        self.session_changed();
     }
 
     /// What is said of tokens after a turn's end is told there, too.

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use chat_event::{ChatEvent, Payload};
 
 use super::SessionOutcome;
-use super::usage::UsageCount;
+use super::usage::{NewestUsage, UsageCount, UsageNote};
 use crate::renderer::seen::hash;
 use crate::took::took_ms;
 
@@ -33,6 +33,7 @@ pub(super) struct Told {
     pub(super) compactions: u64,
     pub(super) lost_events: u64,
     pub(super) usage: UsageCount,
+    newest_usage: NewestUsage<UsageNote>,
 }
 
 /// When a turn began, and how long it took by its end that counts.
@@ -147,7 +148,16 @@ impl Told {
             Payload::Usage(usage) => {
                 add_name(&mut self.models, usage.model.as_deref());
                 let response = event.response_id.as_deref().map(hash);
-                self.usage.add(turn, response, !main, usage);
+                let note = UsageNote::of(turn, response, !main, usage);
+                self.newest_usage.note(hash(&event.id), note);
+                self.usage.take(&note);
+            }
+            Payload::Retract(retract) => {
+                for id in &retract.event_ids {
+                    if let Some(note) = self.newest_usage.take_back(hash(id)) {
+                        self.usage.take(&note.taken_back());
+                    }
+                }
             }
             Payload::Compaction(_) => self.compactions += 1,
             Payload::LogGap(gap) => {

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use chat_event::pack::{Pack, Packer, Unpacker};
 use chat_event::payload::Usage;
 use serde::Serialize;
 
@@ -61,6 +62,17 @@ impl TokenCounts {
         }
     }
 
+    fn minus(self, other: Self) -> Self {
+        let less = u64::saturating_sub;
+        TokenCounts {
+            input_tokens: less(self.input_tokens, other.input_tokens),
+            output_tokens: less(self.output_tokens, other.output_tokens),
+            cache_read_tokens: less(self.cache_read_tokens, other.cache_read_tokens),
+            cache_write_tokens: less(self.cache_write_tokens, other.cache_write_tokens),
+            reasoning_tokens: less(self.reasoning_tokens, other.reasoning_tokens),
+        }
+    }
+
     /// Read and written, without the cache.
     pub fn total(self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
@@ -103,6 +115,27 @@ impl Figures {
         Figures {
             tokens: self.tokens.or(other.tokens),
             cost_usd: self.cost_usd.or(other.cost_usd),
+        }
+    }
+
+    /// These figures without what `other` says, where no later word came in its place.
+    fn without(self, other: Self) -> Self {
+        let merged = other.or(self);
+        if (merged.tokens, merged.cost_usd) != (self.tokens, self.cost_usd) {
+            return self;
+        }
+        Figures {
+            tokens: self.tokens.filter(|_| other.tokens.is_none()),
+            cost_usd: self.cost_usd.filter(|_| other.cost_usd.is_none()),
+        }
+    }
+
+    /// This sum, less `other` that went into it.
+    fn minus(self, other: Self) -> Self {
+        let less = |tokens: TokenCounts| tokens.minus(other.tokens.unwrap_or_default());
+        Figures {
+            tokens: (self.tokens.map(less)).filter(|left| *left != TokenCounts::default()),
+            cost_usd: (self.cost_usd).map(|cost| (cost - other.cost_usd.unwrap_or(0.0)).max(0.0)),
         }
     }
 
@@ -151,6 +184,24 @@ impl TurnUsage {
         self.newest.push((response, figures));
     }
 
+    /// What was said of the turn or of one of its responses was taken back; what replaced it before stays.
+    fn give_back(&mut self, note: &UsageNote) {
+        let figures = note.figures;
+        let response = match note.said {
+            Said::OfSession { .. } => return,
+            Said::OfTurn | Said::AtEnd => {
+                self.told = self.told.without(figures);
+                return;
+            }
+            Said::OfResponse(response) => response,
+        };
+        let mut newest = self.newest.iter_mut();
+        match newest.find(|(known, _)| Some(*known) == response) {
+            Some((_, told)) => *told = told.without(figures),
+            None => self.responses = self.responses.minus(figures),
+        }
+    }
+
     /// Tokens and cost.
     pub(crate) fn spent(&self) -> (Option<TokenCounts>, Option<f64>) {
         let figures = self.figures();
@@ -178,14 +229,17 @@ pub(crate) struct UsageCount {
 /// One thing that is said of what was used.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UsageNote {
-    turn: u64,
+    pub(crate) turn: u64,
     said: Said,
     figures: Figures,
+    /// It was said before, and does not hold.
+    taken_back: bool,
 }
 chat_event::pack_fields!(UsageNote {
     turn,
     said,
-    figures
+    figures,
+    taken_back
 });
 
 #[derive(Clone, Copy, Debug)]
@@ -211,6 +265,15 @@ impl UsageNote {
             turn,
             said,
             figures: Figures::of(usage),
+            taken_back: false,
+        }
+    }
+
+    /// That this was taken back.
+    pub(crate) fn taken_back(self) -> UsageNote {
+        UsageNote {
+            taken_back: true,
+            ..self
         }
     }
 
@@ -224,20 +287,63 @@ impl UsageNote {
                 cost_usd: cost_usd.or(told.cost_usd),
                 ..told
             },
+            taken_back: false,
         }
     }
 }
 
-impl UsageCount {
-    /// Takes a `usage` event; `response` names its response, `nested` says that a sub-agent used it.
-    pub(crate) fn add(&mut self, turn: u64, response: Option<u64>, nested: bool, usage: &Usage) {
-        self.take(&UsageNote::of(turn, response, nested, usage));
+/// What the newest `usage` events said, by hashes of their ids: it may be taken back.
+#[derive(Clone, Debug)]
+pub(crate) struct NewestUsage<N>(Vec<(u64, N)>);
+
+/// So many are kept at least, and twice as many at most.
+const NEWEST_USAGE: usize = 512;
+
+impl<N> Default for NewestUsage<N> {
+    fn default() -> Self {
+        NewestUsage(Vec::new())
+    }
+}
+
+impl<N> NewestUsage<N> {
+    /// Notes what an event said.
+    pub(crate) fn note(&mut self, id_hash: u64, note: N) {
+        if self.0.len() == 2 * NEWEST_USAGE {
+            self.0.drain(..NEWEST_USAGE);
+        }
+        self.0.push((id_hash, note));
     }
 
+    /// What an event said that is taken back.
+    pub(crate) fn take_back(&mut self, id_hash: u64) -> Option<N> {
+        let at = self.0.iter().rposition(|(known, _)| *known == id_hash)?;
+        Some(self.0.remove(at).1)
+    }
+}
+
+impl<N: Pack> Pack for NewestUsage<N> {
+    fn pack(&self, out: &mut Packer) {
+        self.0.pack(out);
+    }
+
+    fn unpack(input: &mut Unpacker<'_>) -> Self {
+        NewestUsage(Pack::unpack(input))
+    }
+}
+
+impl UsageCount {
     /// Takes what was said.
     pub(crate) fn take(&mut self, note: &UsageNote) {
         match note.said {
+            Said::OfSession { .. } if note.taken_back => {
+                self.session = self.session.without(note.figures);
+            }
             Said::OfSession { cumulative } => self.add_session(note.figures, cumulative),
+            _ if note.taken_back => {
+                if let Some(turn) = self.turns.get_mut(&note.turn) {
+                    turn.give_back(note);
+                }
+            }
             _ => self.turn(note.turn).take(note),
         }
     }
