@@ -377,6 +377,7 @@ impl ChatRenderer {
         self.feed.link(id, after);
         self.row_linked(id, after);
         self.patches.push(FeedPatch::Insert { block: id, after });
+        self.foot_comes(place.turn);
         self.touch(id);
         self.remember_row(id);
         id

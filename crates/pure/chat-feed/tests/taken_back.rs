@@ -198,3 +198,39 @@ fn tokens_that_are_taken_back_do_not_count() {
     lines.push(("retract", json!({"eventIds": ["e4"]})));
     assert_eq!(totals(&lines), (None, None));
 }
+
+/// Also where the turn ends before anything of it is told.
+#[test]
+fn an_end_that_comes_first_is_the_last_row() {
+    let events = log(&[
+        ("turn_end", json!({"outcome": "completed"})),
+        ("assistant_done", json!({"text": "Late."})),
+        ("notice", json!({"text": "later"})),
+        ("retract", json!({"eventIds": ["e1"]})),
+        (
+            "usage",
+            json!({"scope": "turn", "inputTokens": 5, "outputTokens": 1}),
+        ),
+    ]);
+    for n_events in 1..=events.len() {
+        let renderer = replayed(&events[..n_events]);
+        let feed = renderer.feed();
+        let kinds: Vec<&str> = feed
+            .rows()
+            .map(|row| match &row.body {
+                BlockBody::Text(_) => "text",
+                BlockBody::Notice { .. } => "notice",
+                BlockBody::TurnEnd(_) => "end",
+                _ => "another",
+            })
+            .collect();
+        let expected: &[&str] = match n_events {
+            1 => &[],
+            2 => &["text", "end"],
+            3 => &["text", "notice", "end"],
+            _ => &["notice", "end"],
+        };
+        assert_eq!(kinds, expected, "{n_events}");
+        assert_eq!(renderer.check(), Ok(()));
+    }
+}

@@ -6,6 +6,7 @@ use chat_event::ChatEvent;
 use chat_event::payload::{ErrorEvent, Interrupt, SessionEnd, TurnEnd, TurnStart, Usage};
 
 use super::ChatRenderer;
+use super::place::Place;
 use super::texts::PartName;
 use crate::block::{BlockBody, BlockId, TurnEndBlock, TurnIdx};
 use crate::feed::UsageCounted;
@@ -21,6 +22,8 @@ pub(super) struct TurnWork {
     pub(super) last: Option<BlockId>,
     /// The row of its end, which stays behind all others.
     pub(super) foot: Option<BlockId>,
+    /// An end that came before anything of the turn: its row comes behind the first.
+    pub(super) owed: Option<Box<TurnEndBlock>>,
     /// That end is a guess of a source that does not know; one that knows may come.
     pub(super) guessed: bool,
     /// The row of its plan.
@@ -37,6 +40,7 @@ pub(super) struct TurnWork {
 chat_event::pack_fields!(TurnWork {
     last,
     foot,
+    owed,
     guessed,
     plan,
     closed,
@@ -175,13 +179,28 @@ impl ChatRenderer {
             return;
         }
         let empty = self.turn_works[turn.0 as usize].last.is_none();
-        if !(empty && matches!(self.feed.turn(turn).state, TurnState::Completed)) {
-            let mut place = self.place(event);
-            place.turn = turn;
-            place.parent = None;
-            place.response = None;
-            let foot = self.insert(&place, BlockBody::TurnEnd(foot));
-            self.turn_works[turn.0 as usize].foot = Some(foot);
+        if empty && matches!(self.feed.turn(turn).state, TurnState::Completed) {
+            self.turn_works[turn.0 as usize].owed = Some(foot);
+        } else {
+            self.insert_foot(turn, foot);
+        }
+    }
+
+    fn insert_foot(&mut self, turn: TurnIdx, foot: Box<TurnEndBlock>) {
+        let place = Place {
+            turn,
+            parent: None,
+            response: None,
+        };
+        let foot = self.insert(&place, BlockBody::TurnEnd(foot));
+        self.turn_works[turn.0 as usize].foot = Some(foot);
+    }
+
+    /// The first row of a turn came: behind it stands the end, where that came before.
+    pub(super) fn foot_comes(&mut self, turn: TurnIdx) {
+        if let Some(foot) = self.turn_works[turn.0 as usize].owed.take() {
+            self.insert_foot(turn, foot);
+            self.tell_spent(turn);
         }
     }
 
