@@ -180,3 +180,22 @@ fn what_is_attached_to_a_prompt_stands_beside_its_first_words_alone() {
         );
     }
 }
+
+#[test]
+fn what_stands_beside_a_replayed_prompt_is_of_the_turn_that_it_opens() {
+    let reminder = text("<system-reminder>Mind the tests</system-reminder>");
+    for content in [
+        json!([reminder, text("Fix it")]),
+        json!([text("Fix it"), reminder]),
+    ] {
+        let mut replay = said("user", "u1", content);
+        replay["isReplay"] = json!(true);
+        let events = read_lines(Dialect::ClaudeStream, &[replay]).events;
+        let turns: Vec<_> = events
+            .iter()
+            .filter(|event| matches!(event.event_type(), "notice" | "user_message"))
+            .map(|event| event.turn_id.as_deref())
+            .collect();
+        assert_eq!(turns, [Some("u1"); 2]);
+    }
+}

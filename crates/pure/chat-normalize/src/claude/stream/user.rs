@@ -69,27 +69,36 @@ impl ClaudeStream {
             }
             return;
         }
-        let replay = is_true(line, "isReplay");
+        // Before 2.0 a replayed line bears no mark; later, words without one are the program's own.
+        let replay = is_true(line, "isReplay") || !self.has_version;
         let mut attachments = attachments;
-        for (at, said) in pieces_of(texts).into_iter().enumerate() {
+        let pieces = pieces_of(texts);
+        let is_prompt = |said: &Said| match said {
+            Said::Words(words) | Said::Command(words) | Said::Shell(words) => {
+                let known = self.said_prompt.as_deref();
+                replay && known.is_none_or(|prompt| prompt.trim() != words.trim())
+            }
+            _ => false,
+        };
+        let mut place = place.clone();
+        if !self.session.in_turn() && pieces.iter().any(is_prompt) {
+            let id = emitter.line_id().to_owned();
+            self.session.open_turn(emitter, &id, "user");
+            // What the program says beside the prompt is of the turn, too.
+            place = self.session.place(None, None);
+        }
+        for (at, said) in pieces.into_iter().enumerate() {
             let tag = piece_tag(at);
             match said {
                 Said::Interrupt => {
-                    self.session.interrupt(emitter, place, "user_cancel");
+                    self.session.interrupt(emitter, &place, "user_cancel");
                 }
-                // Before 2.0 a replayed line bears no mark; later, words without one are the program's own.
-                Said::Words(words) | Said::Command(words) | Said::Shell(words)
-                    if replay || !self.has_version =>
-                {
+                Said::Words(words) | Said::Command(words) | Said::Shell(words) if replay => {
                     if self
                         .said_prompt
                         .take()
                         .is_none_or(|prompt| prompt.trim() != words.trim())
                     {
-                        if !self.session.in_turn() {
-                            let id = emitter.line_id().to_owned();
-                            self.session.open_turn(emitter, &id, "user");
-                        }
                         self.user_message(emitter, &tag, &words, attachments.take());
                     } else {
                         emitter.pass_over("user, a replay of the prompt");
@@ -105,7 +114,7 @@ impl ClaudeStream {
                 | Said::Words(text)
                 | Said::Command(text)
                 | Said::Shell(text) => {
-                    emitter.notice("info", place, "claude-code", text);
+                    emitter.notice("info", &place, "claude-code", text);
                 }
             }
         }
