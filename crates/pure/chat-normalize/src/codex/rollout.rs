@@ -192,12 +192,11 @@ impl Normalizer for CodexRollout {
         let is_told = turn.is_some_and(|turn| turn.is_told);
         if let Some(turn) = turn
             && !is_told
-            && (stopped || self.waits)
         {
-            let mut end = ended(if turn.error.is_some() && !stopped {
-                "failed"
-            } else {
-                "interrupted"
+            let mut end = ended(match (stopped, self.waits) {
+                (false, false) => "completed",
+                (false, true) if turn.error.is_some() => "failed",
+                _ => "interrupted",
             });
             // No line says so; the same file grown longer may tell it otherwise.
             end.extra.insert("guessed", Json::from(Value::Bool(true)));
