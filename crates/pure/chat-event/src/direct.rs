@@ -7,6 +7,7 @@
 mod cursor;
 mod slots;
 
+use crate::event::in_millis;
 use crate::payload::{self, Payload};
 use crate::{ChatEvent, Extra};
 pub(crate) use cursor::Cursor;
@@ -89,8 +90,8 @@ impl ChatEvent {
                     self.seq = Some(seq);
                     SEQ
                 }),
-                b"timestamp" => cursor.signed().map(|at_ms| {
-                    self.timestamp = Some(at_ms);
+                b"timestamp" => cursor.signed().map(|said| {
+                    self.timestamp = Some(in_millis(said));
                     TIMESTAMP
                 }),
                 b"recv" => cursor.signed().map(|at_ms| {

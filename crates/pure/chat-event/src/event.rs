@@ -247,7 +247,10 @@ impl<'de> Visitor<'de> for EventVisitor {
             match &*key.0 {
                 "seq" => event.seq = crate::schema::field(&mut map, "seq")?,
                 "id" => event.id = crate::schema::field(&mut map, "id")?.unwrap_or_default(),
-                "timestamp" => event.timestamp = millis(&mut map, "timestamp", self.strict)?,
+                "timestamp" => {
+                    let said = millis(&mut map, "timestamp", self.strict)?;
+                    event.timestamp = said.map(in_millis);
+                }
                 "recv" => event.recv = millis(&mut map, "recv", self.strict)?,
                 "sessionId" => {
                     event.session_id =
@@ -318,6 +321,14 @@ impl<'de> Deserialize<'de> for Millis {
             }
         }
         deserializer.deserialize_any(MillisVisitor)
+    }
+}
+
+/// A time as milliseconds: a number that would be of the years 1970 to 1973 then, and of these days as seconds, is seconds.
+pub(crate) fn in_millis(said: i64) -> i64 {
+    match said {
+        1_000_000_000..100_000_000_000 => said * 1000,
+        _ => said,
     }
 }
 

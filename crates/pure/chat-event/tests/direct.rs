@@ -271,6 +271,26 @@ fn what_our_writer_writes_of_chunks_calls_and_results_is_plain() {
 }
 
 #[test]
+fn a_time_that_is_told_in_seconds_is_that_in_both_readers() {
+    for (said, at_ms) in [
+        ("1703001234", 1_703_001_234_000),
+        ("1703001234.5", 1_703_001_234_000),
+        ("1703001234567", 1_703_001_234_567),
+        ("999999999", 999_999_999),
+        ("100000000000", 100_000_000_000),
+        ("-1703001234", -1_703_001_234),
+    ] {
+        let line = format!(
+            r#"{{"id":"e","timestamp":{said},"sessionId":"s","type":"turn_start","payload":{{"trigger":"user"}}}}"#
+        );
+        agree(&mut ChatEvent::default(), format!("{line}\n").as_bytes());
+        let event = ChatEvent::from_json(&line).unwrap();
+        assert_eq!(event.timestamp, Some(at_ms), "{said}");
+        assert_eq!(ChatEvent::from_json(&event.to_line()).unwrap(), event);
+    }
+}
+
+#[test]
 fn what_is_nested_deep_is_left_to_who_counts_it() {
     for depth in [1, 60, 62, 63, 64, 120, 126, 127, 128, 4000] {
         let (open, close) = ("[".repeat(depth), "]".repeat(depth));
