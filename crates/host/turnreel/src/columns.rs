@@ -15,7 +15,7 @@ pub(crate) fn of_terminal(size: Option<(Width, Height)>) -> usize {
 
 /// How many columns a character takes: each that could be wide is taken as wide; none is wider.
 fn width_of(c: char) -> usize {
-    if c < '\u{1100}' { 1 } else { 2 }
+    if c < '\u{1100}' || c == '…' { 1 } else { 2 }
 }
 
 pub(crate) fn width(text: &str) -> usize {
@@ -46,7 +46,11 @@ pub(crate) fn table<const N: usize>(rows: &[[String; N]], columns: usize) -> Str
         let mut used = 0;
         for (nth, field) in row.iter().enumerate() {
             if nth + 1 == N {
-                text.push_str(&fitting(field, columns.saturating_sub(used) + 1));
+                let room = columns.saturating_sub(used);
+                match width(field) <= room {
+                    true => text.push_str(field),
+                    false => text.push_str(&fitting(field, room)),
+                }
                 continue;
             }
             let room = widths[nth] - width(field);
@@ -99,7 +103,7 @@ mod tests {
         ];
         assert_eq!(
             table(&rows, 20),
-            "ID    STATE  TITLE\n日本  idle   a long …\n"
+            "ID    STATE  TITLE\n日本  idle   a long…\n"
         );
         for line in table(&rows, 20).lines() {
             assert!(width(line) <= 20, "{line}");
