@@ -6,7 +6,7 @@ use terminal_size::{Height, Width};
 const COLUMNS: usize = 80;
 
 /// What stands between two columns.
-const GAP: &str = "  ";
+pub(crate) const GAP: &str = "  ";
 
 /// How wide the terminal is, in characters.
 pub(crate) fn of_terminal(size: Option<(Width, Height)>) -> usize {
@@ -64,8 +64,8 @@ pub(crate) fn table<const N: usize>(rows: &[[String; N]], columns: usize) -> Str
     text
 }
 
-/// The beginnings of ids that no other of them begins with, at least `least` characters of each: ids of commands may be
-/// cut so.
+/// The beginnings of ids that no other of them begins with, at least `least` characters of each: enough for the
+/// commands that take an id.
 pub(crate) fn beginnings(ids: &[&str], least: usize) -> Vec<String> {
     let mut sorted = ids.to_vec();
     sorted.sort_unstable();

@@ -128,7 +128,10 @@ fn in_columns(mut rows: Vec<[String; 6]>, width: usize) -> String {
     let heads = HEADS.map(str::to_owned);
     rows.insert(0, heads);
     let widest = |nth: usize| rows.iter().map(|row| columns::width(&row[nth])).max();
-    let before_titles: usize = (0..5).filter_map(widest).map(|width| width + 2).sum();
+    let before_titles: usize = (0..5)
+        .filter_map(widest)
+        .map(|width| width + columns::GAP.len())
+        .sum();
     if before_titles + LEAST_TITLE > width {
         let ids: Vec<&str> = rows.iter().skip(1).map(|row| row[0].as_str()).collect();
         let cut = columns::beginnings(&ids, LEAST_ID);

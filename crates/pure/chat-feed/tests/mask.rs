@@ -401,6 +401,10 @@ fn names_tell_secrets() {
             "sshpass -p '[masked: password #1]' ssh -p 2222 host",
         ),
         (
+            "mysql -e 'select 1; select 2' -p'Tr0ub4dor&3' shop",
+            "mysql -e 'select 1; select 2' -p'[masked: password #1]' shop",
+        ),
+        (
             "redis-cli -h x \\\n  -a hunter2 | ls -a foobar",
             "redis-cli -h x \\\n  -a [masked: password #1] | ls -a foobar",
         ),

@@ -2,7 +2,7 @@
 //! `sshpass -p password`. Options that say what they are (`--password`) are found by their names.
 
 use super::context::is_reference;
-use super::find::{Found, Rank, is_placeholder};
+use super::find::{Found, is_placeholder};
 
 /// A program that takes a password so.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +71,7 @@ pub(super) fn find(of: &Command, text: &str, at: usize, all: &mut Vec<Found>) {
     let next = words.position(|word| word.eq_ignore_ascii_case(of.word.as_bytes()));
     let mut command = own_lines(&text[..next.unwrap_or(text.len())]);
     if of.value != Value::Credentials {
-        command = &command[..command.find([';', '|', '&']).unwrap_or(command.len())];
+        command = own_words(command);
     }
     for (dash, _) in command.match_indices('-') {
         let is_first = command[..dash].ends_with(char::is_whitespace) || dash == 0;
@@ -99,12 +99,7 @@ pub(super) fn find(of: &Command, text: &str, at: usize, all: &mut Vec<Found>) {
             && !password.starts_with("[masked")
         {
             let start = own_at + own.len() - password.len();
-            all.push(Found {
-                range: start..start + password.len(),
-                kind: "password",
-                value: password.to_owned(),
-                rank: Rank::Named,
-            });
+            all.push(Found::named(start, password, "password"));
         }
         if of.value != Value::Credentials {
             // `sshpass -p … ssh -p 22`: the next is another program's.
@@ -142,4 +137,20 @@ fn own_lines(text: &str) -> &str {
     let mut ends = text.match_indices('\n').map(|(end, _)| end);
     let end = ends.find(|&end| !goes_on(end)).unwrap_or(text.len());
     &text[..end]
+}
+
+/// The words of the command that a text begins with, up to the sign that begins another: in quotes there is none.
+fn own_words(text: &str) -> &str {
+    let mut quote = None;
+    let ends = |char: char| match quote {
+        Some(open) => {
+            quote = quote.filter(|_| char != open);
+            false
+        }
+        None => {
+            quote = Some(char).filter(|char| matches!(char, '"' | '\''));
+            matches!(char, ';' | '|' | '&')
+        }
+    };
+    &text[..text.find(ends).unwrap_or(text.len())]
 }

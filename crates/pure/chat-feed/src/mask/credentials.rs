@@ -1,7 +1,7 @@
 //! Credentials that stand in addresses and headers: `user:password@`, `Bearer …`, `Basic …`.
 
 use super::context::is_reference;
-use super::find::{Found, Rank, is_placeholder};
+use super::find::{Found, is_placeholder};
 use super::runs::{Class, Runs, looks_random};
 
 /// `user:password@` behind `://`.
@@ -31,12 +31,7 @@ pub(super) fn in_address(text: &str, at: usize, all: &mut Vec<Found>) {
         None => return,
     };
     if value.len() >= 3 && !is_placeholder(value) && !is_reference(value) {
-        all.push(Found {
-            range: value_at..value_at + value.len(),
-            kind: "password",
-            value: value.to_owned(),
-            rank: Rank::Named,
-        });
+        all.push(Found::named(value_at, value, "password"));
     }
 }
 
@@ -48,12 +43,7 @@ pub(super) fn bearer(text: &str, at: usize, runs: &mut Runs, all: &mut Vec<Found
         .unwrap_or_default()
         .trim_end_matches(['.', ':', '|', '%']);
     if value.len() >= 12 && looks_random(value, 2.5) {
-        all.push(Found {
-            range: at..at + value.len(),
-            kind: "bearer token",
-            value: value.to_owned(),
-            rank: Rank::Named,
-        });
+        all.push(Found::named(at, value, "bearer token"));
     }
 }
 
@@ -62,12 +52,7 @@ pub(super) fn basic(text: &str, at: usize, runs: &mut Runs, all: &mut Vec<Found>
     let end = runs.end(text.as_bytes(), at, Class::Base64);
     let value = text.get(at..end).unwrap_or_default();
     if (8..=512).contains(&value.len()) && decoded_has_colon(value) {
-        all.push(Found {
-            range: at..end,
-            kind: "basic credentials",
-            value: value.to_owned(),
-            rank: Rank::Named,
-        });
+        all.push(Found::named(at, value, "basic credentials"));
     }
 }
 

@@ -41,6 +41,18 @@ pub(super) struct Found {
     pub(super) rank: Rank,
 }
 
+impl Found {
+    /// A value that its place tells, which stands at `at`.
+    pub(super) fn named(at: usize, value: &str, kind: &'static str) -> Found {
+        Found {
+            range: at..at + value.len(),
+            kind,
+            value: value.to_owned(),
+            rank: Rank::Named,
+        }
+    }
+}
+
 /// Where to look closer.
 #[derive(Clone, Copy, Debug)]
 enum Sign {

@@ -1,7 +1,7 @@
 //! The value that follows a name of secrets: `api_key = "…"`, `--token …`, `X-Api-Key: …`, `<add key="Password" value="…" />`.
 
 use super::context::{Joint, Name, Sort, is_reference, is_word};
-use super::find::{Found, Rank, is_placeholder};
+use super::find::{Found, is_placeholder};
 use super::runs::{Class, Runs};
 
 /// The value that follows a name, where there is one and it is a secret.
@@ -152,11 +152,6 @@ pub(super) fn find(name: Name, text: &str, at: usize, runs: &mut Runs, all: &mut
         Some((from, value, kind))
     });
     if let Some((from, value, kind)) = found {
-        all.push(Found {
-            range: from..from + value.len(),
-            kind,
-            value: value.to_owned(),
-            rank: Rank::Named,
-        });
+        all.push(Found::named(from, value, kind));
     }
 }
