@@ -8,7 +8,7 @@ use chat_event::payload::Question;
 use chat_event::{ChatEvent, Json, Payload};
 use serde_json::Value;
 
-use super::find::{Found, Rank};
+use super::find::Found;
 use super::line::Text;
 use crate::answers::{answer_texts, answers_to};
 
@@ -103,12 +103,7 @@ impl Answers {
             return;
         }
         for secret in self.here.iter().filter(|secret| !secret.is_empty()) {
-            let found = |at: usize| Found {
-                range: at..at + secret.len(),
-                kind: "secret answer",
-                value: secret.clone(),
-                rank: Rank::Named,
-            };
+            let found = |at: usize| Found::named(at, secret, "secret answer");
             if value == secret {
                 all.push(found(0));
             } else if self.within && secret.len() >= LEAST_BYTES {

@@ -293,12 +293,7 @@ fn told_in(text: &Text<'_>, read: &Read<'_>) -> Vec<Found> {
         && let Some(key) = name_of(text)
         && let Some(kind) = context::of_key(key, value)
     {
-        all.push(Found {
-            range: 0..value.len(),
-            kind,
-            value: value.to_owned(),
-            rank: Rank::Named,
-        });
+        all.push(Found::named(0, value, kind));
     }
     all.extend(cut_end(text, value));
     all
@@ -313,12 +308,7 @@ fn name_of<'t>(text: &'t Text<'_>) -> Option<&'t str> {
 /// A number is a secret only where its name says that it is a password.
 fn number_in(text: &Text<'_>) -> Option<Found> {
     let kind = context::of_number(name_of(text)?, text.raw)?;
-    Some(Found {
-        range: 0..text.raw.len(),
-        kind,
-        value: text.raw.to_owned(),
-        rank: Rank::Named,
-    })
+    Some(Found::named(0, text.raw, kind))
 }
 
 /// Of a body that is elsewhere there is the beginning and the end: a word that was cut there may be half a secret, which

@@ -97,11 +97,6 @@ fn kubernetes(text: &str, at: usize, all: &mut Vec<Found>) {
             continue;
         };
         let start = line_from + start;
-        all.push(Found {
-            range: start..start + value.len(),
-            kind: "kubernetes secret",
-            value: value.to_owned(),
-            rank: Rank::Named,
-        });
+        all.push(Found::named(start, value, "kubernetes secret"));
     }
 }
