@@ -271,7 +271,9 @@ fn what_is_copied_is_as_durable_as_what_is_appended() {
         let copy = Store::open(copy_dir.path(), options).unwrap();
         let here = of(&copy);
         let appended = here.append_copied(copied(&of(&home), 0, 9)).unwrap();
-        assert_eq!((appended.synced, here.condition().synced), (synced, synced));
+        assert_eq!(appended.synced, synced);
+        // What is synced each second may be by now.
+        assert!(here.condition().synced || !synced);
         let begun = std::time::Instant::now();
         while !here.condition().synced {
             assert!(begun.elapsed().as_secs() < 30, "it is never synced");

@@ -15,9 +15,12 @@ use crate::state::State;
 /// The folder is looked at no more often.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Of a folder of many logs that changes all the time a look takes as long as their list: at most this part of the time is
-/// spent on looking.
+/// Of a folder of many logs that changes all the time a look takes as long as their list: this part of the time is
+/// spent on looking, and more only where that would ask for a longer pause than the longest.
 const PART_OF_TIME: u32 = 50;
+
+/// The longest pause between two looks: a disk may have been slow once.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// What changes within this time of a look may leave the folder with the same time.
 const SETTLED: Duration = Duration::from_secs(2);
@@ -39,7 +42,7 @@ pub(crate) async fn look(state: State) {
             return;
         };
         looker = back;
-        pause = EVERY.max(took * PART_OF_TIME);
+        pause = (took * PART_OF_TIME).clamp(EVERY, LONGEST_PAUSE);
     }
 }
 

@@ -10,7 +10,7 @@ use super::agent::Agent;
 use super::beside::{Told, held_long, leave_removed, tell};
 use super::opencode::{News, RestsMs};
 use super::{
-    Follow, Found, HELD_LONG, LONG_REST, LOOK, MOST_LOADED, QUIET, REST, REST_PER_READ, TICK,
+    Follow, Found, HELD_LONG, LONGEST_PAUSE, LONG_REST, LOOK, MOST_LOADED, QUIET, REST, REST_PER_READ, TICK,
     TRY_AGAIN, Taker, duration_ms,
 };
 use crate::client::Error;
@@ -94,7 +94,8 @@ impl Follow {
         }
         self.opencode_is_due = more;
         if !more {
-            self.opencode_rests_until = Instant::now() + began.elapsed() * REST_PER_READ;
+            let rest = (began.elapsed() * REST_PER_READ).min(LONGEST_PAUSE);
+            self.opencode_rests_until = Instant::now() + rest;
         }
         more
     }

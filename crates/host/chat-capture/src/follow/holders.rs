@@ -185,8 +185,12 @@ fn is_for_writing(about: &std::path::Path) -> bool {
 mod tests {
     use std::path::Path;
     use std::process::{Child, Command};
+    use std::time::Duration;
 
     use super::*;
+
+    /// So long something may take that is waited for.
+    const PATIENCE: Duration = Duration::from_secs(60);
 
     /// A process that has the file open, and waits.
     fn holder(path: &Path, how: &str) -> Child {
@@ -201,12 +205,13 @@ mod tests {
 
     /// As a process is not there at once, nor gone.
     fn soon(path: &Path, holders: &mut Holders, done: impl Fn(&Holders) -> bool) {
-        for _ in 0..500 {
+        let began = std::time::Instant::now();
+        while began.elapsed() < PATIENCE {
             look_at(path, holders);
             if done(holders) {
                 return;
             }
-            std::thread::sleep(std::time::Duration::from_millis(10));
+            std::thread::sleep(Duration::from_millis(10));
         }
         panic!("not in time: {holders:?}");
     }
@@ -221,7 +226,7 @@ mod tests {
         assert!(matches!(holders, Holders::Unseen));
         // Who reads it is not seen, and not missed.
         let mut reader = holder(&path, "<");
-        std::thread::sleep(std::time::Duration::from_millis(200));
+        std::thread::sleep(Duration::from_millis(200));
         look_at(&path, &mut holders);
         reader.kill().unwrap();
         reader.wait().unwrap();
@@ -283,12 +288,13 @@ mod tests {
         look_for(&mut holders);
         assert!(!holders.are_known());
         let mut agent = run(&pi, &folder);
-        for _ in 0..500 {
+        let began = std::time::Instant::now();
+        while began.elapsed() < PATIENCE {
             look_for(&mut holders);
             if holders.are_known() {
                 break;
             }
-            std::thread::sleep(std::time::Duration::from_millis(10));
+            std::thread::sleep(Duration::from_millis(10));
         }
         assert!(matches!(&holders, Holders::Seen(seen) if seen.len() == 1));
         agent.kill().unwrap();

@@ -6,7 +6,7 @@ use super::agent::Tells;
 use super::holders::{self, Sought};
 use super::running::running;
 use super::session::Session;
-use super::{Follow, HOT, LOOK_FOR_HOLDERS, REST, REST_PER_LOOK, TRY_AGAIN};
+use super::{Follow, HOT, LONGEST_PAUSE, LOOK_FOR_HOLDERS, REST, REST_PER_LOOK, TRY_AGAIN};
 use crate::pipe::now_ms;
 
 impl Follow {
@@ -28,7 +28,7 @@ impl Follow {
             self.kept.hold_opencode(noted);
         }
         let took = began.elapsed();
-        self.next_holders = Instant::now() + LOOK_FOR_HOLDERS.max(took * REST_PER_LOOK);
+        self.next_holders = Instant::now() + (took * REST_PER_LOOK).clamp(LOOK_FOR_HOLDERS, LONGEST_PAUSE);
     }
 
     /// Reads what agents say of their own processes, as Claude Code does; that costs a small file for each of them.

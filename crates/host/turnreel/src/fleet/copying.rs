@@ -280,7 +280,7 @@ mod tests {
             heard: &heard,
             session: &quiet.session,
         };
-        let next = tokio::time::timeout(Duration::from_secs(5), copying.next()).await;
+        let next = tokio::time::timeout(Duration::from_secs(60), copying.next()).await;
         assert_eq!(next.unwrap().map(|(told, _)| told), Some(quiet.clone()));
         is_copied.store(true, Ordering::Relaxed);
         assert!(copying.next().await.is_none());
