@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::browser::Tab;
 use crate::made_logs::log_of;
 use crate::site::Site;
 use crate::stage::on_own_site;
@@ -36,6 +37,20 @@ fn n_asked_for_sessions(site: &Site) -> usize {
         .iter()
         .filter(|asked| asked.contains("/sessions"))
         .count()
+}
+
+/// Holds back the page around the feed until `letGo` is called, which is there once it was asked for.
+const HOLD_PAGE: &str = "const whole = window.fetch;
+    window.fetch = (address, options) => /\\/app-[^/]*\\.wasm/.test(String(address.url ?? address))
+        ? new Promise((done) => { window.letGo = () => done(whole(address, options)); })
+        : whole(address, options);";
+
+/// Lets it come.
+async fn let_page_come(tab: &Tab) {
+    let is_asked_for = "typeof window.letGo === 'function'";
+    tab.wait_for("the page to be asked for", SHORT, is_asked_for)
+        .await;
+    tab.run("window.letGo();").await;
 }
 
 #[test]
@@ -98,11 +113,13 @@ fn a_page_without_sessions_keeps_no_room_for_them() {
         assert_eq!(n_lists, 0, "an empty list is shown");
 
         tab.look(false, (390, 844)).await;
+        tab.before_scripts(HOLD_PAGE).await;
         tab.goto(&format!("{}/app?src=/log.jsonl", site.url)).await;
         tab.wait_for("rows", SHORT, "__test.all('[data-row]').length > 0")
             .await;
         let top_px = "__test.feed().getBoundingClientRect().top";
         let before: (f64, bool) = tab.eval(&format!("[{top_px}, !__test.one('.back')]")).await;
+        let_page_come(&tab).await;
         tab.wait_for(
             "the way to something else",
             SHORT,
@@ -120,6 +137,7 @@ fn a_page_without_sessions_keeps_no_room_for_them() {
         .await;
         // An address that there is nothing at is no dead end.
         tab.goto(&format!("{}/app?src=/none.jsonl", site.url)).await;
+        let_page_come(&tab).await;
         tab.wait_for(
             "why, and what else can be opened",
             SHORT,
@@ -133,13 +151,7 @@ fn a_page_without_sessions_keeps_no_room_for_them() {
 fn what_is_written_before_the_page_around_the_feed_is_here_is_looked_for() {
     let files = page_and_log();
     on_own_site("early_page", FEED, files, async |site, tab| {
-        tab.before_scripts(
-            "const whole = window.fetch;
-             window.fetch = (address, options) => /\\/app-[^/]*\\.wasm/.test(String(address.url ?? address))
-                 ? new Promise((done) => { window.letGo = () => done(whole(address, options)); })
-                 : whole(address, options);",
-        )
-        .await;
+        tab.before_scripts(HOLD_PAGE).await;
         tab.goto(&format!("{}/app?src=/log.jsonl", site.url)).await;
         tab.wait_for("rows", SHORT, "__test.all('[data-row]').length > 0")
             .await;
@@ -147,13 +159,7 @@ fn what_is_written_before_the_page_around_the_feed_is_here_is_looked_for() {
         for key in ["/", "j", "o", "u"] {
             tab.press(key).await;
         }
-        tab.wait_for(
-            "the page to be asked for",
-            SHORT,
-            "typeof window.letGo === 'function'",
-        )
-        .await;
-        tab.run("window.letGo();").await;
+        let_page_come(&tab).await;
         let written = "__test.one('.find__field')?.value === 'jou'";
         tab.wait_for("the words", SHORT, written).await;
         tab.type_text("x").await;

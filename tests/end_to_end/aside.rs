@@ -33,6 +33,17 @@ const WORKERS: &str = "
         }
     };";
 
+/// A page that waits for a worker as long as it takes, and reads on by itself only where the worker is dumb, once that has
+/// told something.
+const PATIENCE: &str = "
+    const wait = window.setTimeout;
+    window.setTimeout = (act, ms, ...more) => {
+        if (ms !== 5000) return wait.call(window, act, ms, ...more);
+        if (__readers.mode !== 'dumb') return wait.call(window, act, 60000);
+        const once_told = () => __readers.mode !== 'dumb' || __readers.told > 1 ? act() : wait.call(window, once_told, 50);
+        return wait.call(window, once_told, 5000);
+    };";
+
 /// A browser whose streams do not write into buffers of others.
 const NO_BUFFERS: &str = "
     const read = ReadableStream.prototype.getReader;
@@ -152,7 +163,8 @@ async fn shown(tab: &Tab) -> Vec<String> {
 fn what_a_worker_read_looks_as_if_the_page_had_read_it() {
     with_server("aside", 150, async |visit, program| {
         let (_server, tab) = lone_element(&visit, &program).await;
-        tab.run(&format!("{WORKERS} window.__log = {};", json!(log())))
+        let log = json!(log());
+        tab.run(&format!("{WORKERS} {PATIENCE} window.__log = {log};"))
             .await;
         read(&tab, "refuse").await;
         let by_page = shown(&tab).await;
@@ -243,11 +255,13 @@ fn a_log_that_is_another_one_by_now_is_not_gone_on_with_in_the_middle() {
         "<agent-feed></agent-feed>",
         files,
         async |site: Site, tab| {
-            // It never begins, and the page reads on by itself.
+            // It never begins, and the page reads on by itself: not before the log has changed.
+            tab.run("__test.hold(5000)").await;
             open_with_a_dumb_worker(&tab).await;
             let is_begun = "__readers.begun === 1 && __test.feed().eventCount > 0";
             tab.wait_for("the beginning", LOAD_LIMIT, is_begun).await;
             site.put("/log", "application/x-ndjson", other);
+            tab.run("__test.letGo()").await;
             wait_until_read(&tab).await;
             let n_shown: usize = tab.eval("__test.feed().eventCount").await;
             assert_eq!(n_shown, n_events);

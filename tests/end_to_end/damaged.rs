@@ -1,7 +1,7 @@
 //! What the page says of logs that are damaged, that are newer than it, and of what is no log: where, and what next.
 
 use crate::made_logs::log_of;
-use crate::stage::{LOAD_LIMIT, on_stage};
+use crate::stage::{HOLD_LIT, LOAD_LIMIT, on_stage};
 use crate::{FEED, SHORT};
 
 /// A log between whose events lines are broken, which are missing in its count of events then, and two are lost.
@@ -43,6 +43,7 @@ fn damaged_places_are_counted_and_gone_to_one_after_the_other() {
                 .await,
             "the rest is shown"
         );
+        tab.run(HOLD_LIT).await;
         let mut gone_to = Vec::new();
         for _ in 0..4 {
             tab.run("__test.all('[data-lit]').forEach((row) => row.removeAttribute('data-lit'))")

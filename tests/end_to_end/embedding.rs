@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::made_logs::{Writer, log_of};
-use crate::stage::{LOAD_LIMIT, on_stage};
+use crate::stage::{HOLD_LIT, LOAD_LIMIT, on_stage};
 use crate::{FEED, SHORT};
 
 #[test]
@@ -117,18 +117,23 @@ fn a_link_to_an_event_is_followed_in_the_page_that_has_one_feed() {
             .eval("(async () => { for (let n = 20; ; n += 1) try { await __test.feed().copyLink(`e${n}`); return `e${n}`; } catch {} })()")
             .await;
         let fragment = link.split_once('#').expect("a fragment").1.to_owned();
+        stage.tab.before_scripts(HOLD_LIT).await;
         stage
             .tab
             .goto(&format!("{}/linked#{fragment}", stage.site.url))
             .await;
         let lit = "!!__test.one('[data-lit]')";
         stage.tab.wait_for("its row", LOAD_LIMIT, lit).await;
+        stage.tab.run("__test.letGo()").await;
         stage
             .tab
             .wait_for("it to go out", SHORT, "!__test.one('[data-lit]')")
             .await;
         // Another link in the same page.
-        stage.tab.run(&format!("location.hash = 'e={other}'")).await;
+        stage
+            .tab
+            .run(&format!("{HOLD_LIT} location.hash = 'e={other}'"))
+            .await;
         stage.tab.wait_for("the other row", SHORT, lit).await;
         // Of two nobody knows which is meant.
         stage

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::SHORT;
 use crate::made_logs::{Writer, log_of};
 use crate::sessions::{BothWays, n_bodies_fetched, with_server};
-use crate::stage::{Stage, on_stage};
+use crate::stage::{HOLD_LIT, Stage, on_stage};
 
 /// With all that folds and groups.
 const FOLDING_FEED: &str = "<agent-feed></agent-feed>";
@@ -182,12 +182,16 @@ fn a_link_leads_to_its_event_and_is_told() {
     let files = vec![("/long.jsonl", log_of("long", 2_000))];
     on_stage("links", FOLDING_FEED, files, async |stage| {
         // Asked for before anything is there, it is gone to when it has come; else the log would open at its end.
-        stage.tab.run("__test.feed().goTo('e2')").await;
+        stage
+            .tab
+            .run(&format!("{HOLD_LIT} __test.feed().goTo('e2')"))
+            .await;
         stage.show("/long.jsonl").await;
         let top: f64 = stage.tab.eval("__test.feed().scroller.scrollTop").await;
         assert!(top < 400.0, "the first prompt is at the top: {top}");
         let lit = "!!__test.one('.row[data-lit]')";
-        stage.tab.run("const s = __test.feed().scroller; s.scrollTop = s.scrollHeight; await __test.frames(3); __test.feed().goTo('e2')").await;
+        // It has gone out before it is lit again.
+        stage.tab.run(&format!("__test.letGo(); const s = __test.feed().scroller; s.scrollTop = s.scrollHeight; await __test.frames(3); {HOLD_LIT} __test.feed().goTo('e2')")).await;
         stage.tab.wait_for("the row to be lit", SHORT, lit).await;
         let seen: bool = stage
             .tab

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::made_logs::Writer;
 use crate::server::Server;
 use crate::sessions::{LIVE, with_server};
-use crate::stage::{LOAD_LIMIT, Stage, on_stage};
+use crate::stage::{HOLD_LIT, LOAD_LIMIT, Stage, on_stage};
 use crate::{FEED, SHORT};
 
 /// With all that folds and groups.
@@ -184,6 +184,8 @@ fn keys_go_to_calls_and_errors_that_are_folded_away_and_say_where_there_is_none(
                 "(__test.feed().shadowRoot.activeElement.getAttribute('aria-label') ?? '').startsWith('{label}')"
             )
         };
+        // What is said stays until something else is: it is looked for late where the machine is busy.
+        stage.tab.run("__test.hold(3000)").await;
         let said = |words: &str| format!("__test.text(__test.one('.said')) === '{words}'");
         for (key, lands) in [
             ("t", focus("Read, done")),
@@ -226,13 +228,14 @@ fn a_link_leads_to_the_row_of_an_answer_that_it_was_copied_from() {
                 .await;
             stage
                 .tab
-                .run("await __test.feed().focusFeed(); __test.feed().goTo(decodeURIComponent(told[0].href.split('#e=')[1]))")
+                .run(&format!("await __test.feed().focusFeed(); {HOLD_LIT} __test.feed().goTo(decodeURIComponent(told[0].href.split('#e=')[1]))"))
                 .await;
             let lit = format!("__test.all('.assistant-text')[{nth}].hasAttribute('data-lit')");
             stage
                 .tab
                 .wait_for(&format!("row {nth} to be lit"), SHORT, &lit)
                 .await;
+            stage.tab.run("__test.letGo()").await;
             stage
                 .tab
                 .wait_for("it to go out", SHORT, "!__test.one('[data-lit]')")
@@ -245,7 +248,7 @@ fn a_link_leads_to_the_row_of_an_answer_that_it_was_copied_from() {
         let first = ids[0].as_str().unwrap_or_default().to_owned();
         stage
             .tab
-            .run(&format!("__test.feed().goTo({})", json!(first)))
+            .run(&format!("{HOLD_LIT} __test.feed().goTo({})", json!(first)))
             .await;
         let lit = "__test.all('.assistant-text')[0].hasAttribute('data-lit')";
         stage

@@ -40,7 +40,23 @@ window.__test = {
   drawn: () => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0))),
   async frames(count) { for (let at = 0; at < count; at += 1) await __test.frame(); },
   sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
-  // When nothing of the feed has changed for some frames, all parts of the page are here, and no code waits for its colours.
+  // What the page does after so many milliseconds it does once it is let go: what it shows for a moment stays for who comes late.
+  held: [],
+  letGo: () => {},
+  hold(ms) {
+    const { setTimeout } = window;
+    window.setTimeout = (act, after, ...more) => {
+      if (after !== ms) return setTimeout.call(window, act, after, ...more);
+      __test.held.push(act);
+      return 0;
+    };
+    __test.letGo = () => {
+      window.setTimeout = setTimeout;
+      for (const act of __test.held.splice(0)) act();
+    };
+  },
+  // When nothing of the feed has changed for some frames, all parts of the page are here, and no code waits for its colours;
+  // false where that does not come within a minute.
   async rest(feed = __test.feed(), frames = 6) {
     const look = () => {
       const scroller = feed.scroller;
@@ -50,7 +66,8 @@ window.__test = {
     };
     let before = look();
     let calm = 0;
-    for (let at = 0; at < 900 && calm < frames; at += 1) {
+    const until = performance.now() + 60000;
+    while (performance.now() < until && calm < frames) {
       await __test.frame();
       const now = look();
       const whole = performance.getEntriesByName("agent-feed: whole").length > 0;

@@ -19,6 +19,9 @@ use crate::site::Site;
 /// How long a page may take to show a log.
 pub(crate) const LOAD_LIMIT: Duration = Duration::from_secs(60);
 
+/// Has a row that a link led to stay lit until it is let go: it is so for a moment only, which a busy machine may miss.
+pub(crate) const HOLD_LIT: &str = "__test.hold(1600);";
+
 /// A page of somebody else with the element in it.
 pub(crate) struct Stage {
     pub(crate) site: Site,

@@ -4,6 +4,7 @@
     reason = "a recording that cannot be read fails the test"
 )]
 
+use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -64,11 +65,29 @@ impl Story {
 
     /// Feeds the lines in the rhythm in which they came, all of it stretched or squeezed to `length`.
     pub(crate) async fn play(&self, pipe: &mut Pipe, length: Duration) {
+        self.play_first(self.lines.len(), pipe, length).await;
+    }
+
+    /// The same, but the last line waits for something beside it, however long that takes.
+    pub(crate) async fn play_beside(
+        &self,
+        beside: impl Future<Output = ()>,
+        pipe: &mut Pipe,
+        length: Duration,
+    ) {
+        let (last, _) = self.lines.last().expect("a session has lines");
+        let before_it = self.play_first(self.lines.len() - 1, pipe, length);
+        let ((), ()) = futures::join!(before_it, beside);
+        pipe.feed(last).await;
+    }
+
+    /// Feeds so many lines of it.
+    async fn play_first(&self, n_lines: usize, pipe: &mut Pipe, length: Duration) {
         let first = self.lines.first().map_or(0, |(_, at_ms)| *at_ms);
         let last = self.lines.last().map_or(0, |(_, at_ms)| *at_ms);
         let recorded_ms = last.saturating_sub(first).max(1) as f64;
         let began = Instant::now();
-        for (line, at_ms) in &self.lines {
+        for (line, at_ms) in self.lines.iter().take(n_lines) {
             let share = at_ms.saturating_sub(first) as f64 / recorded_ms;
             let due = length.mul_f64(share);
             if let Some(pause) = due.checked_sub(began.elapsed()) {

@@ -15,7 +15,7 @@ use tokio::process::{Child, Command};
 use crate::server::exchange;
 
 /// How long its driver may take to begin.
-const START_LIMIT: Duration = Duration::from_secs(30);
+const START_LIMIT: Duration = Duration::from_secs(90);
 /// How long what is run in a page may take.
 const SCRIPT_LIMIT: Duration = Duration::from_secs(60);
 

@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ fn whole_log(server: &Server, session: &str) -> BTreeMap<u64, Value> {
 struct Reader {
     seen: BTreeMap<u64, Value>,
     epoch: Option<String>,
-    n_connections: u64,
+    n_connections: Arc<AtomicU64>,
 }
 
 impl Reader {
@@ -102,7 +102,7 @@ impl Reader {
             // Nobody has sent to it yet.
             return None;
         }
-        self.n_connections += 1;
+        self.n_connections.fetch_add(1, Ordering::Relaxed);
         let epoch = hello["epoch"].as_str().unwrap().to_owned();
         assert_eq!(
             *self.epoch.get_or_insert_with(|| epoch.clone()),
@@ -149,6 +149,7 @@ fn killed_again_and_again(sync: &str, kills: u64, dice: &mut Dice) -> Vec<Durati
     // Once all is sent, readers know how far they have to come.
     let heads: Vec<AtomicU64> = (0..SESSIONS).map(|_| AtomicU64::new(u64::MAX)).collect();
     let acked: Vec<Mutex<HashMap<String, u64>>> = (0..SESSIONS).map(|_| Mutex::default()).collect();
+    let connections: Vec<Arc<AtomicU64>> = (0..SESSIONS).map(|_| Arc::default()).collect();
     let name = |n: usize| format!("s{n}");
     let mut starts = Vec::new();
     let seeds: Vec<u64> = (0..SENDERS).map(|_| dice.between(0, 1 << 40)).collect();
@@ -185,7 +186,10 @@ fn killed_again_and_again(sync: &str, kills: u64, dice: &mut Dice) -> Vec<Durati
             }
         };
         let read = |session: usize| {
-            let mut reader = Reader::default();
+            let mut reader = Reader {
+                n_connections: connections[session].clone(),
+                ..Reader::default()
+            };
             let done = |last: u64| last >= heads[session].load(Ordering::Relaxed);
             while reader.follow(&remote, &name(session), done).is_none() {
                 std::thread::sleep(Duration::from_millis(20));
@@ -196,8 +200,14 @@ fn killed_again_and_again(sync: &str, kills: u64, dice: &mut Dice) -> Vec<Durati
         let readers: Vec<_> = (0..SESSIONS)
             .map(|n| scope.spawn(move || read(n)))
             .collect();
-        for _ in 0..kills {
+        for kill in 1..=kills {
             std::thread::sleep(Duration::from_millis(dice.between(5, 400)));
+            // Who comes for the first time after the last one is cut off by none.
+            let deadline = Instant::now() + Duration::from_secs(60);
+            let is_absent = |n: &Arc<AtomicU64>| n.load(Ordering::Relaxed) == 0;
+            while kill == kills && connections.iter().any(is_absent) && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(10));
+            }
             let address = server.address();
             server.kill();
             let began = Instant::now();
@@ -232,7 +242,7 @@ fn killed_again_and_again(sync: &str, kills: u64, dice: &mut Dice) -> Vec<Durati
         }
         assert!(reader.seen == log, "a reader saw something else");
         assert!(
-            reader.n_connections > 1,
+            reader.n_connections.load(Ordering::Relaxed) > 1,
             "a reader that was never cut off shows nothing"
         );
         n_events += log.len();

@@ -135,9 +135,7 @@ fn a_flood_of_connections_leaves_files_for_the_logs_and_does_not_spin() {
     // When some go, those who waited are served, in their turn.
     drop(sockets);
     for mut stream in waiting {
-        stream
-            .set_read_timeout(Some(Duration::from_secs(20)))
-            .unwrap();
+        stream.set_read_timeout(Some(support::PATIENCE)).unwrap();
         let mut answer = [0; 12];
         stream.read_exact(&mut answer).unwrap();
         assert_eq!(&answer, b"HTTP/1.1 200");

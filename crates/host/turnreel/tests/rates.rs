@@ -45,7 +45,7 @@ fn lines(n: u64) -> String {
 #[test]
 fn a_flood_is_told_to_wait_and_others_are_not() {
     let dir = tempfile::tempdir().unwrap();
-    let more = ["--no-examples", "--rate", "100", "--burst", "200"];
+    let more = ["--no-examples", "--rate", "10", "--burst", "200"];
     let server = Server::start_on(dir.path(), "127.0.0.1:0", &more);
     let (mut n_taken, mut n_refused) = (0, 0);
     let started = Instant::now();
@@ -57,12 +57,12 @@ fn a_flood_is_told_to_wait_and_others_are_not() {
             429 => {
                 n_refused += 1;
                 let wait_ms = answer["error"]["retryAfterMs"].as_u64().unwrap();
-                assert!((1..=200).contains(&wait_ms), "{answer}");
+                assert!((1..=2000).contains(&wait_ms), "{answer}");
             }
             other => panic!("{other}: {answer}"),
         }
     }
-    let most = 200.0 + started.elapsed().as_secs_f64() * 100.0 + 20.0;
+    let most = 200.0 + started.elapsed().as_secs_f64() * 10.0 + 20.0;
     assert!(f64::from(n_taken) <= most, "{n_taken} were taken");
     assert!(n_refused > 0);
     assert_eq!(server.all("s1", 1000).len(), n_taken as usize);
@@ -97,7 +97,7 @@ fn a_pipe_that_is_told_to_wait_waits_and_loses_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let more = ["--no-examples", "--rate", "1000", "--burst", "1000"];
     let server = Server::start_on(dir.path(), "127.0.0.1:0", &more);
-    let output = pipe(dir.path(), &["--wait", "2"], &lines(3500));
+    let output = pipe(dir.path(), &["--wait", "60"], &lines(3500));
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     let all = server.all("s1", 1000);
     let expected: Vec<_> = (1..=3500).map(|n| (n, format!("e{n}"))).collect();

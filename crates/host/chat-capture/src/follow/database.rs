@@ -10,8 +10,8 @@ use super::agent::Agent;
 use super::beside::{Told, held_long, leave_removed, tell};
 use super::opencode::{News, RestsMs};
 use super::{
-    Follow, Found, HELD_LONG, LONGEST_PAUSE, LONG_REST, LOOK, MOST_LOADED, QUIET, REST, REST_PER_READ, TICK,
-    TRY_AGAIN, Taker, duration_ms,
+    Follow, Found, HELD_LONG, LONG_REST, LONGEST_PAUSE, LOOK, MOST_LOADED, QUIET, REST,
+    REST_PER_READ, TICK, TRY_AGAIN, Taker, duration_ms,
 };
 use crate::client::Error;
 use crate::pipe::now_ms;

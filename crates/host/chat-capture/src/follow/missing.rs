@@ -28,7 +28,8 @@ impl Follow {
             self.kept.hold_opencode(noted);
         }
         let took = began.elapsed();
-        self.next_holders = Instant::now() + (took * REST_PER_LOOK).clamp(LOOK_FOR_HOLDERS, LONGEST_PAUSE);
+        self.next_holders =
+            Instant::now() + (took * REST_PER_LOOK).clamp(LOOK_FOR_HOLDERS, LONGEST_PAUSE);
     }
 
     /// Reads what agents say of their own processes, as Claude Code does; that costs a small file for each of them.

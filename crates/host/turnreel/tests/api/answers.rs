@@ -1,5 +1,6 @@
 //! Permissions and questions: answered once, and waited for.
 
+use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
 use crate::support::{self, Server, make_token};
@@ -91,7 +92,7 @@ fn who_waits_hears_of_it_at_once_whoever_answers() {
     server.post("s1", &asked());
     let wait = |path: &str| {
         let started = Instant::now();
-        let (status, answer) = server.get(&format!("{path}?wait=20s"));
+        let (status, answer) = server.get(&format!("{path}?wait=50s"));
         assert_eq!(status, 200);
         (answer, started.elapsed())
     };
@@ -113,7 +114,7 @@ fn who_waits_hears_of_it_at_once_whoever_answers() {
         server.post("s1", &resolved);
         let (answer, took) = permission.join().unwrap();
         assert_eq!(answer["outcome"]["by"], "rule", "{answer}");
-        assert!(took < Duration::from_secs(10), "{took:?}");
+        assert!(took < Duration::from_secs(40), "{took:?}");
         let (answer, _) = question.join().unwrap();
         assert_eq!(answer["outcome"]["outcome"], "rejected", "{answer}");
     });
@@ -138,16 +139,22 @@ fn a_wait_ends_in_time_and_with_the_server() {
     let (_, answer) = server.get(&format!("{PERMISSION}?wait=300ms"));
     assert_eq!(answer["status"], "pending");
     assert!(started.elapsed() >= Duration::from_millis(300));
-    let url = format!("{}{PERMISSION}?wait=60s", server.url);
-    let token = format!("Bearer {}", server.token);
-    let waiting = std::thread::spawn(move || {
-        let agent = support::agent();
-        let answer = agent.get(url).header("Authorization", token).call();
-        answer.unwrap().body_mut().read_to_string().unwrap()
-    });
-    std::thread::sleep(Duration::from_millis(300));
+    let request = format!(
+        "GET {PERMISSION}?wait=60s HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\
+         Connection: close\r\n\r\n",
+        server.address(),
+        server.token
+    );
+    let mut waiting = std::net::TcpStream::connect(server.address()).unwrap();
+    waiting.set_read_timeout(Some(support::PATIENCE)).unwrap();
+    waiting.write_all(request.as_bytes()).unwrap();
+    // Whoever came later was let in, so it was before.
+    assert_eq!(server.get("/healthz").0, 200);
+    std::thread::sleep(Duration::from_secs(1));
     assert!(server.stop().success());
-    assert!(waiting.join().unwrap().contains("pending"));
+    let mut answer = String::new();
+    waiting.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("pending"), "{answer}");
 }
 
 #[test]

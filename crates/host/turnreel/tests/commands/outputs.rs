@@ -90,7 +90,7 @@ fn a_signal_leaves_nothing_half_written() {
             let n_files = || std::fs::read_dir(dir.path()).unwrap().count();
             support::soon("it writes", || n_files() > 0);
             support::signal(&child, signal);
-            let status = support::wait_for(&mut child, std::time::Duration::from_secs(10));
+            let status = support::wait_for(&mut child, support::PATIENCE);
             assert_eq!(status.code(), None, "{command:?}: the signal ends it");
             assert_eq!(n_files(), 0, "{command:?} {signal}");
         }

@@ -224,7 +224,7 @@ impl Following {
     }
 
     fn next(&self) -> String {
-        let line = self.lines.recv_timeout(Duration::from_secs(20));
+        let line = self.lines.recv_timeout(support::PATIENCE);
         line.expect("a line comes")
     }
 
@@ -295,7 +295,7 @@ fn a_log_that_is_removed_is_not_waited_for() {
     std::fs::remove_file(&path).unwrap();
     let told = "turnreel trace: the session's log was removed: ";
     assert_eq!(following.next(), format!("{told}{}", path.display()));
-    let status = support::wait_for(&mut following.child, Duration::from_secs(10));
+    let status = support::wait_for(&mut following.child, support::PATIENCE);
     assert_eq!(status.code(), Some(1));
 }
 

@@ -105,10 +105,9 @@ fn events_come_in_batches_by_tier_and_are_those_of_the_log() {
         (&json!("none"), &json!(2))
     );
 
-    // Two that wait, and one that does not.
-    server.post("s1", &json!([call(2)]));
-    server.post("s1", &json!([result(2, None)]));
-    server.post("s1", &json!([result(1, Some("no such file"))]));
+    // Two that wait, and one that does not: at once, so that the window does not let the first go before.
+    let failed = result(1, Some("no such file"));
+    server.post("s1", &json!([call(2), result(2, None), failed]));
     let frames = frames_to(&mut socket, 5);
     let types: Vec<_> = frames
         .iter()

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::pipe::{SMALL, run, spooled, spooled_for_others, start};
+use super::pipe::{PATIENT, SMALL, run, spooled, spooled_for_others, start};
 use crate::support::{Server, soon};
 
 #[test]
@@ -145,7 +145,7 @@ fn what_was_left_is_sent_by_the_next_pipe() {
     let server = Server::start(dir.path());
     let refused = ["--token", "wrong", "--wait", "0"];
     run(dir.path(), &refused, SMALL.as_bytes());
-    let mut child = start(dir.path(), &[]);
+    let mut child = start(dir.path(), &PATIENT);
     soon("it is sent", || spooled(dir.path()) == 0);
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(SMALL.as_bytes()).unwrap();
@@ -185,7 +185,7 @@ fn what_waits_for_one_server_goes_to_no_other() {
     let ours = Server::start_on(dir.path(), "127.0.0.1:0", &["--no-examples"]);
     soon("the private one is taken in", || spooled(dir.path()) == 0);
     // What goes to this one now takes nothing of the other's along.
-    run(dir.path(), &[], &of("mine"));
+    run(dir.path(), &PATIENT, &of("mine"));
     assert_eq!(spooled_for_others(dir.path()), 1, "the team's stays");
     let ids = |server: &Server| {
         let rows = server.get("/api/v1/sessions").1["sessions"].clone();

@@ -17,6 +17,9 @@ pub(super) const SMALL: &str = concat!(
     "\n",
 );
 
+/// For a server that is there: it takes all, however long it is held up.
+pub(super) const PATIENT: [&str; 2] = ["--wait", "60"];
+
 pub(super) fn start(data: &Path, more: &[&str]) -> Child {
     command::start_at(data, "pipe", more)
 }
@@ -51,7 +54,8 @@ fn what_goes_in_comes_out_byte_for_byte_and_the_session_arrives() {
     let dir = tempfile::tempdir().unwrap();
     let server = Server::start(dir.path());
     let input = std::fs::read(path).unwrap();
-    let output = run(dir.path(), &["--prompt", "Read README.md"], &input);
+    let patient = ["--prompt", "Read README.md", "--wait", "60"];
+    let output = run(dir.path(), &patient, &input);
     assert_eq!(output.stdout, input);
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
@@ -63,7 +67,7 @@ fn what_goes_in_comes_out_byte_for_byte_and_the_session_arrives() {
     // The same once more changes nothing: the source's ids are the events' ids.
     let id = row["id"].as_str().unwrap();
     let before = server.all(id, 1000);
-    let output = run(dir.path(), &["--prompt", "Read README.md"], &input);
+    let output = run(dir.path(), &patient, &input);
     assert_eq!(server.all(id, 1000).len(), before.len());
     // Some have the time of their arrival, which is another one now: they are there all the same.
     let said = String::from_utf8_lossy(&output.stderr);
@@ -97,7 +101,7 @@ fn a_piece_goes_through_and_arrives_while_the_agent_goes_on() {
         let mut back = vec![0; line.len()];
         stdout.read_exact(&mut back).unwrap();
         assert_eq!(back, line.as_bytes());
-        assert!(written.elapsed() < Duration::from_secs(1));
+        assert!(written.elapsed() < Duration::from_secs(30));
         soon("the event arrives", || {
             let head = &server.get("/api/v1/sessions").1["sessions"][0]["head"];
             head.as_u64() == Some(n as u64 + 1)
@@ -179,7 +183,7 @@ fn what_two_pipes_tell_of_one_session_stands_once() {
             "one by one" => {
                 let server = Server::start(dir.path());
                 for input in [&stream, &log, &stream] {
-                    let mut child = start(dir.path(), &[]);
+                    let mut child = start(dir.path(), &PATIENT);
                     let mut stdin = child.stdin.take().unwrap();
                     stdin.write_all(input.as_bytes()).unwrap();
                     drop(stdin);
@@ -189,7 +193,7 @@ fn what_two_pipes_tell_of_one_session_stands_once() {
             }
             "side by side" => {
                 let server = Server::start(dir.path());
-                let mut children = [start(dir.path(), &[]), start(dir.path(), &[])];
+                let mut children = [(); 2].map(|()| start(dir.path(), &PATIENT));
                 let mut stdins = children.each_mut().map(|child| child.stdin.take().unwrap());
                 let mut lines = [stream.lines(), log.lines()];
                 // The log has fewer lines for the same.
@@ -288,6 +292,8 @@ fn the_token_is_read_from_the_file_that_is_named() {
         &server.url,
         "--token-file",
         file.to_str().unwrap(),
+        "--wait",
+        "60",
     ];
     let output = run(other.path(), &named, SMALL.as_bytes());
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
@@ -329,7 +335,7 @@ fn an_agent_that_ends_before_it_says_anything_is_told_of_as_such() {
 fn what_comes_after_a_reader_has_left_is_recorded_and_that_is_said_once() {
     let dir = tempfile::tempdir().unwrap();
     let server = Server::start(dir.path());
-    let mut child = start(dir.path(), &[]);
+    let mut child = start(dir.path(), &PATIENT);
     drop(child.stdout.take());
     let mut stdin = child.stdin.take().unwrap();
     for line in SMALL.lines() {
@@ -355,6 +361,7 @@ fn an_output_that_cannot_be_written_is_a_fault_and_the_session_is_recorded() {
     let mut child = Command::new(PROGRAM)
         .args(["pipe", "--data"])
         .arg(dir.path())
+        .args(PATIENT)
         .env_remove("TURNREEL_ENDPOINT")
         .env_remove("TURNREEL_TOKEN")
         .stdin(std::process::Stdio::piped())
@@ -395,7 +402,7 @@ fn ctrl_c_lets_the_agent_finish_and_the_second_ends_it() {
         server.all("s1", 10).len() == 2
     });
     support::signal(&child, "INT");
-    support::wait_for(&mut child, Duration::from_secs(5));
+    support::wait_for(&mut child, support::PATIENCE);
 }
 
 #[test]
@@ -406,11 +413,7 @@ fn one_event_over_the_servers_limit_arrives_with_its_body_beside_it() {
     let line = format!(
         r#"{{"id":"big","timestamp":1,"sessionId":"s1","type":"tool_result","payload":{{"toolCallId":"t","result":"{body}"}}}}"#
     );
-    let output = run(
-        dir.path(),
-        &["--wait", "30"],
-        format!("{line}\n").as_bytes(),
-    );
+    let output = run(dir.path(), &PATIENT, format!("{line}\n").as_bytes());
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     let (status, whole) = server.get("/api/v1/sessions/s1/events/big/full");
     assert_eq!(status, 200);
@@ -526,7 +529,8 @@ fn runs_that_say_the_same_are_turns_of_one_session() {
     );
     let more: [&[&str]; 4] = [&["--prompt", "Go on"], &["--prompt", "Go on"], &[], &[]];
     for more in more {
-        let output = run(dir.path(), more, input.as_bytes());
+        let more = [more, &PATIENT].concat();
+        let output = run(dir.path(), &more, input.as_bytes());
         assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     }
     let row = server.get("/api/v1/sessions").1["sessions"][0].clone();
@@ -551,6 +555,7 @@ fn runs_that_say_the_same_are_turns_of_one_session() {
         let child = Command::new(PROGRAM)
             .args(["pipe", "--session", "file", "--data"])
             .arg(dir.path())
+            .args(PATIENT)
             .stdin(std::fs::File::open(&file).unwrap())
             .output()
             .unwrap();
@@ -569,11 +574,11 @@ fn what_the_server_refuses_is_kept_and_said() {
             r#"{{"id":"{id}","timestamp":1,"sessionId":"s1","type":"user_message","payload":{{"text":"{text}"}}}}"#
         ) + "\n"
     };
-    run(dir.path(), &[], event("a", "One").as_bytes());
+    run(dir.path(), &PATIENT, event("a", "One").as_bytes());
     let other = event("a", "Other");
     let refused = [other.clone(), event("b", "Two") + &other];
     for (n, input) in refused.iter().enumerate() {
-        let output = run(dir.path(), &[], input.as_bytes());
+        let output = run(dir.path(), &PATIENT, input.as_bytes());
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(said.contains("1 event is not in the session"), "{said}");
         // Once, however it is found out.
@@ -620,7 +625,7 @@ fn a_server_that_can_take_nothing_is_not_waited_for_longer_than_asked() {
         let mut stdin = child.stdin.take().unwrap();
         stdin.write_all(SMALL.as_bytes()).unwrap();
         drop(stdin);
-        assert!(support::wait_for(&mut child, Duration::from_secs(20)).success());
+        assert!(support::wait_for(&mut child, Duration::from_secs(40)).success());
         let output = child.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(said.contains("they wait in"), "{said}");

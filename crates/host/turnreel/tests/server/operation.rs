@@ -216,7 +216,7 @@ fn said(format: &str) -> (String, String) {
     let token = server.token.clone();
     let mut server = server;
     signal(&server.child, "TERM");
-    wait_for(&mut server.child, std::time::Duration::from_secs(10));
+    wait_for(&mut server.child, support::PATIENCE);
     (reading.join().unwrap(), token)
 }
 

@@ -85,7 +85,7 @@ fn a_server_beyond_this_machine_is_found_here_at_an_address_that_it_answers_to()
         assert_eq!(file["url"], server.url);
         assert_eq!(server.get("/api/v1/sessions").0, 200);
         let event = br#"{"id":"a","timestamp":1,"sessionId":"s1","type":"user_message","payload":{"text":"Hi"}}"#;
-        let pipe = command::start_at(dir.path(), "pipe", &[]);
+        let pipe = command::start_at(dir.path(), "pipe", &["--wait", "60"]);
         let piped = command::finish(pipe, event);
         assert_eq!(command::text(&piped.stderr), "");
         assert!(!server.all("s1", 100).is_empty(), "{piped:?}");

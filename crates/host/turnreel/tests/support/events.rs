@@ -5,11 +5,10 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
-use std::time::Duration;
 
 use serde_json::Value;
 
-use super::Server;
+use super::{PATIENCE, Server};
 
 /// One message.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,9 +46,7 @@ impl Stream {
         }
         request.push_str("\r\n");
         let mut stream = TcpStream::connect(address).unwrap();
-        stream
-            .set_read_timeout(Some(Duration::from_secs(20)))
-            .unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
         let mut reader = BufReader::new(stream);
         let mut status = 0;

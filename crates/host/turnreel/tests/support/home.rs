@@ -88,6 +88,13 @@ impl Home {
         }
     }
 
+    /// Whether it is noted that this process has a session.
+    pub(crate) fn has_noted(&self, pid: u32) -> bool {
+        let notes = ["following.json", "following.changes"].map(|name| self.data().join(name));
+        let notes = notes.map(|path| std::fs::read_to_string(path).unwrap_or_default());
+        notes.concat().contains(&format!("\"id\":{pid},"))
+    }
+
     pub(crate) fn said(&self) -> String {
         std::fs::read_to_string(self.path("said")).unwrap_or_default()
     }

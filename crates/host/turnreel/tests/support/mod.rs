@@ -28,6 +28,9 @@ pub(crate) mod s3;
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_turnreel");
 
+/// How long is waited for what comes at once on a machine with nothing else to do.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
 pub(crate) struct Server {
     pub(crate) child: Child,
     pub(crate) url: String,
@@ -126,7 +129,7 @@ impl Server {
     /// SIGTERM, and the exit.
     pub(crate) fn stop(&mut self) -> ExitStatus {
         signal(&self.child, "TERM");
-        wait_for(&mut self.child, Duration::from_secs(10))
+        wait_for(&mut self.child, PATIENCE)
     }
 
     /// Killed, and started again on the same port.
@@ -197,13 +200,15 @@ impl Server {
     }
 
     pub(crate) fn socket_with(&self, token: &str) -> Socket {
-        let socket = connect(upgrade(&self.address(), token), &self.address()).unwrap();
+        let request = upgrade(&self.address(), token);
+        let socket = connect(request, &self.address(), PATIENCE).unwrap();
         Socket { socket }
     }
 
     /// A socket over another address, such as a proxy's; `None` where that does not come about.
     pub(crate) fn socket_over(&self, address: &str) -> Option<Socket> {
-        let socket = connect(upgrade(&self.address(), &self.token), address)?;
+        let request = upgrade(&self.address(), &self.token);
+        let socket = connect(request, address, PATIENCE)?;
         Some(Socket { socket })
     }
 
@@ -214,9 +219,7 @@ impl Server {
 
     pub(crate) fn raw_bytes(&self, request: &[u8]) -> (u16, String) {
         let mut stream = TcpStream::connect(self.address()).unwrap();
-        stream
-            .set_read_timeout(Some(Duration::from_secs(20)))
-            .unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.write_all(request).unwrap();
         let mut head = Vec::new();
         let mut byte = [0];
@@ -250,9 +253,7 @@ impl Server {
         request.push_str(more);
         request.push_str(&format!("Connection: close\r\n\r\n{body}"));
         let mut stream = TcpStream::connect(self.address()).unwrap();
-        stream
-            .set_read_timeout(Some(Duration::from_secs(40)))
-            .unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
@@ -309,7 +310,7 @@ impl Remote {
 
     pub(crate) fn socket(&self) -> Option<Socket> {
         let address = self.url.strip_prefix("http://").unwrap();
-        let socket = connect(upgrade(address, &self.token), address)?;
+        let socket = connect(upgrade(address, &self.token), address, PATIENCE)?;
         Some(Socket { socket })
     }
 }
@@ -336,11 +337,10 @@ fn upgrade(host: &str, token: &str) -> tungstenite::handshake::client::Request {
 fn connect(
     request: tungstenite::handshake::client::Request,
     address: &str,
+    patience: Duration,
 ) -> Option<WebSocket<TcpStream>> {
     let stream = TcpStream::connect(address).ok()?;
-    stream
-        .set_read_timeout(Some(Duration::from_secs(20)))
-        .unwrap();
+    stream.set_read_timeout(Some(patience)).unwrap();
     let (socket, response) = tungstenite::client(request, stream).ok()?;
     assert_eq!(response.headers()["sec-websocket-protocol"], "turnreel.v1");
     Some(socket)
@@ -456,7 +456,7 @@ pub(crate) fn agent() -> ureq::Agent {
     ureq::Agent::config_builder()
         .http_status_as_error(false)
         .proxy(None)
-        .timeout_global(Some(Duration::from_secs(30)))
+        .timeout_global(Some(PATIENCE))
         .build()
         .new_agent()
 }
@@ -544,7 +544,7 @@ pub(crate) fn wait_for(child: &mut Child, at_most: Duration) -> ExitStatus {
 
 /// Waits until `done`, which it should soon be.
 pub(crate) fn soon(what: &str, mut done: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(15);
+    let deadline = Instant::now() + Duration::from_secs(90);
     while !done() {
         assert!(Instant::now() < deadline, "not in time: {what}");
         std::thread::sleep(Duration::from_millis(20));

@@ -20,6 +20,9 @@ const HASTE: f64 = 10.0;
 /// An answer that does not go on for so long is none.
 const ANSWER_TIME: Duration = Duration::from_secs(1);
 
+/// Nor is a socket that does not come about for so long: a line that stalls before it is there ends with this.
+const CONNECT_TIME: Duration = Duration::from_secs(20);
+
 pub(crate) struct HeadlessPage {
     /// What the server is called, and where it is asked.
     host: String,
@@ -107,7 +110,8 @@ impl HeadlessPage {
                 self.inputs.push(Input::Page(page));
             }
             Command::Connect => {
-                self.socket = connect(upgrade(&self.host, &self.token), &self.address);
+                let request = upgrade(&self.host, &self.token);
+                self.socket = connect(request, &self.address, CONNECT_TIME);
                 let connected = self.socket.is_some();
                 if let Some(socket) = &self.socket {
                     let pause = Some(Duration::from_millis(5));

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use redis::{Client, Connection, FromRedisValue};
 use tempfile::TempDir;
 
+use super::PATIENCE;
+
 /// What the server's address holds, and nothing else may.
 pub(crate) const PASSWORD: &str = "canary-of-the-password";
 
@@ -70,7 +72,7 @@ impl Redis {
     }
 
     fn wait(&self) {
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + PATIENCE;
         while self.try_ask::<String>(&["PING"]).is_err() {
             assert!(Instant::now() < deadline, "redis-server does not answer");
             std::thread::sleep(Duration::from_millis(20));

@@ -13,7 +13,7 @@ use super::postgres::Database;
 /// Until the database has what the log says, and no more.
 pub(crate) fn wait_until_copied(database: &Database, server: &Server, session: &str) {
     let expected = expected(server, session);
-    let deadline = Instant::now() + Duration::from_secs(40);
+    let deadline = Instant::now() + Duration::from_secs(90);
     loop {
         let found = copied(database, session);
         if found.as_ref() == Some(&expected) {

@@ -1,5 +1,7 @@
 //! What a Redis has of the sessions, and what becomes of a server whose Redis goes, hangs, is full or is emptied: nothing.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::support::redis::{PASSWORD, Redis};
@@ -50,7 +52,7 @@ fn wait_until_copied(redis: &Redis, server: &Server, session: &str) -> Vec<(u64,
     for (_, event) in &mut events {
         event.as_object_mut().unwrap().remove("c");
     }
-    let deadline = Instant::now() + Duration::from_secs(40);
+    let deadline = Instant::now() + Duration::from_secs(90);
     loop {
         let found = copied(redis, session, &epoch);
         if found == events {
@@ -109,7 +111,7 @@ fn redis_has_the_newest_events_of_a_long_session() {
     }
     let (epoch, events) = logged(&server, "s1");
     assert_eq!(events.len(), 13_000);
-    let deadline = Instant::now() + Duration::from_secs(40);
+    let deadline = Instant::now() + Duration::from_secs(90);
     let found = loop {
         let found = copied(&redis, "s1", &epoch);
         if found.last().is_some_and(|(seq, _)| *seq == 13_000) {
@@ -125,37 +127,38 @@ fn redis_has_the_newest_events_of_a_long_session() {
     assert_eq!(redis.ask::<u64>(&["ZCARD", &ids]), 10_000);
 }
 
+/// Waits for more answers to who sends. It is the log that answers, and no Redis: a hanging one would take five seconds for
+/// each of them.
+fn goes_on(n_sent: &AtomicU64) {
+    let enough = n_sent.load(Ordering::Relaxed) + 30;
+    support::soon("the server goes on", || {
+        n_sent.load(Ordering::Relaxed) >= enough
+    });
+}
+
 /// Events go in while something is done to Redis; then what Redis has is what the log has.
-fn under_load(redis: &mut Redis, server: &Server, harm: impl FnOnce(&mut Redis)) {
+fn under_load(redis: &mut Redis, server: &Server, harm: impl FnOnce(&mut Redis, &AtomicU64)) {
     let remote = support::Remote::of(server);
-    let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-    let stopping = stop.clone();
+    let stop = Arc::new(AtomicBool::new(false));
+    let n_sent = Arc::new(AtomicU64::new(0));
+    let (stopping, sent) = (stop.clone(), n_sent.clone());
     let sending = std::thread::spawn(move || {
-        let mut slowest = Duration::ZERO;
-        for n in 0.. {
-            if stopping.load(std::sync::atomic::Ordering::Relaxed) {
-                return (n, slowest);
-            }
-            let began = Instant::now();
-            let text = json!([{"id": format!("{}-{n}", began.elapsed().as_nanos()), "timestamp": 1,
-                "type": "assistant_chunk", "payload": {"text": "x".repeat(200)}}]);
+        while !stopping.load(Ordering::Relaxed) {
+            let text = json!([{"timestamp": 1, "type": "assistant_chunk", "payload": {"text": "x".repeat(200)}}]);
             let (status, answer) = remote
                 .post("/api/v1/sessions/load/events", &text.to_string())
                 .expect("the server answers");
             assert_eq!(status, 200, "{answer}");
-            slowest = slowest.max(began.elapsed());
+            sent.fetch_add(1, Ordering::Relaxed);
             std::thread::sleep(Duration::from_millis(2));
         }
-        (0, slowest)
     });
     std::thread::sleep(Duration::from_millis(300));
-    harm(redis);
+    harm(redis, &n_sent);
     std::thread::sleep(Duration::from_millis(300));
-    stop.store(true, std::sync::atomic::Ordering::Relaxed);
-    let (n_sent, slowest) = sending.join().unwrap();
-    assert!(n_sent > 10);
-    // It is the log that answers, and no Redis: a hanging one would take five seconds.
-    assert!(slowest < Duration::from_secs(4), "{slowest:?}");
+    goes_on(&n_sent);
+    stop.store(true, Ordering::Relaxed);
+    sending.join().unwrap();
     wait_until_copied(redis, server, "load");
     wait_until_copied(redis, server, "quiet");
 }
@@ -169,23 +172,25 @@ fn whatever_becomes_of_redis_the_server_goes_on_and_redis_is_brought_up_again() 
     let server = server(dir.path(), &redis.url());
     server.post("quiet", &chunks(1, 100));
     wait_until_copied(&redis, &server, "quiet");
-    under_load(&mut redis, &server, |redis| {
+    under_load(&mut redis, &server, |redis, n_sent| {
         redis.kill();
+        goes_on(n_sent);
         std::thread::sleep(Duration::from_secs(1));
         redis.restart();
     });
-    under_load(&mut redis, &server, |redis| {
+    under_load(&mut redis, &server, |redis, _| {
         redis.ask::<()>(&["FLUSHALL"]);
     });
-    under_load(&mut redis, &server, |redis| {
+    under_load(&mut redis, &server, |redis, _| {
         redis.ask::<()>(&["CLIENT", "PAUSE", "1500", "WRITE"]);
     });
-    under_load(&mut redis, &server, |redis| {
+    under_load(&mut redis, &server, |redis, n_sent| {
         signal(&redis.child, "STOP");
+        goes_on(n_sent);
         std::thread::sleep(Duration::from_secs(6));
         signal(&redis.child, "CONT");
     });
-    under_load(&mut redis, &server, |redis| {
+    under_load(&mut redis, &server, |redis, _| {
         redis.ask::<()>(&["CONFIG", "SET", "maxmemory", "1"]);
         std::thread::sleep(Duration::from_secs(2));
         redis.ask::<()>(&["CONFIG", "SET", "maxmemory", "0"]);
@@ -205,7 +210,7 @@ fn a_server_whose_redis_is_nowhere_serves_and_what_is_no_address_is_said() {
     let dir = tempfile::tempdir().unwrap();
     let server = server(dir.path(), "redis://:canary@127.0.0.1:1/");
     assert_eq!(server.post("s1", &chunks(1, 3)).0, 200);
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(90);
     loop {
         let figures = server.get("/metrics").1;
         let figures = figures.as_str().unwrap();
@@ -253,7 +258,8 @@ fn an_address_with_its_password_is_shown_nowhere() {
     assert!(!shown.contains(PASSWORD), "{shown}");
     // A Redis that asks for another one, and one that is gone.
     let url = redis.url().replace(PASSWORD, "canary-of-another");
-    let mut child = std::process::Command::new(support::PROGRAM)
+    let log = dir.path().join("said");
+    let child = std::process::Command::new(support::PROGRAM)
         .args([
             "serve",
             "--listen",
@@ -265,16 +271,26 @@ fn an_address_with_its_password_is_shown_nowhere() {
         .args(["--redis", &url, "--data"])
         .arg(dir.path())
         .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::piped())
+        .stderr(std::fs::File::create(&log).unwrap())
         .spawn()
         .unwrap();
-    std::thread::sleep(Duration::from_secs(1));
+    // It is ended also where what is waited for does not come.
+    let mut server = Server {
+        child,
+        url: String::new(),
+        token: String::new(),
+        data: dir.path().to_owned(),
+    };
+    let n_said = || {
+        let said = std::fs::read_to_string(&log).unwrap();
+        said.matches("redis").count()
+    };
+    support::soon("it says that it is refused", || n_said() > 0);
+    let before = n_said();
     redis.kill();
-    std::thread::sleep(Duration::from_secs(2));
-    signal(&child, "TERM");
-    let mut said = String::new();
-    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut said).unwrap();
-    child.wait().unwrap();
+    support::soon("it says that Redis is gone", || n_said() > before);
+    server.stop();
+    let said = std::fs::read_to_string(&log).unwrap();
     assert!(said.contains("redis"), "{said}");
     assert!(!said.contains("canary"), "{said}");
 }

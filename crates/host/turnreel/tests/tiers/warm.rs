@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::support::postgres::{Database, PASSWORD, Postgres};
@@ -17,7 +17,7 @@ fn server(dir: &Path, url: &str) -> Server {
 
 /// Waits until `done`.
 fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(40);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while !done() {
         assert!(Instant::now() < deadline, "not in time: {what}");
         std::thread::sleep(Duration::from_millis(50));
@@ -575,7 +575,7 @@ fn said_while(dir: &Path, url: &str, is_enough: impl Fn(&str) -> bool) -> String
         .spawn()
         .unwrap();
     let read = || std::fs::read_to_string(&said).unwrap();
-    let deadline = Instant::now() + Duration::from_secs(40);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while !is_enough(&read()) && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -633,18 +633,27 @@ fn an_address_with_its_password_is_shown_nowhere() {
     );
 }
 
+/// Waits for more answers to who sends. It is the log that answers: a database that hangs would take five seconds for each
+/// of them.
+fn goes_on(n_sent: &AtomicU64) {
+    let enough = n_sent.load(Ordering::Relaxed) + 20;
+    wait_until("the server goes on", || {
+        n_sent.load(Ordering::Relaxed) >= enough
+    });
+}
+
 /// Events go in while something is done to the database; then what it has is what the log says.
-fn under_load(database: &Database, server: &Server, session: &str, harm: impl FnOnce()) {
+fn under_load(database: &Database, server: &Server, session: &str, harm: impl FnOnce(&AtomicU64)) {
     let remote = support::Remote::of(server);
     let stop = Arc::new(AtomicBool::new(false));
-    let (stopping, path) = (stop.clone(), format!("/api/v1/sessions/{session}/events"));
+    let n_sent = Arc::new(AtomicU64::new(0));
+    let (stopping, sent) = (stop.clone(), n_sent.clone());
+    let path = format!("/api/v1/sessions/{session}/events");
     let sending = std::thread::spawn(move || {
-        let mut slowest = Duration::ZERO;
         for n in 1.. {
             if stopping.load(Ordering::Relaxed) {
-                return (n, slowest);
+                return;
             }
-            let began = Instant::now();
             let events = json!([
                 tool_call(n, "Bash"),
                 file_edit(n, "/a", "modified"),
@@ -654,19 +663,15 @@ fn under_load(database: &Database, server: &Server, session: &str, harm: impl Fn
                 .post(&path, &events.to_string())
                 .expect("the server answers");
             assert_eq!(status, 200, "{answer}");
-            slowest = slowest.max(began.elapsed());
+            sent.store(n, Ordering::Relaxed);
             std::thread::sleep(Duration::from_millis(20));
         }
-        (0, slowest)
     });
     std::thread::sleep(Duration::from_millis(700));
-    harm();
-    std::thread::sleep(Duration::from_millis(300));
+    harm(&n_sent);
+    goes_on(&n_sent);
     stop.store(true, Ordering::Relaxed);
-    let (n_sent, slowest) = sending.join().unwrap();
-    assert!(n_sent > 5);
-    // It is the log that answers: a database that hangs would take five seconds.
-    assert!(slowest < Duration::from_secs(4), "{slowest:?}");
+    sending.join().unwrap();
     wait_until_copied(database, server, session);
     wait_until_copied(database, server, "quiet");
 }
@@ -689,8 +694,9 @@ fn whatever_becomes_of_the_database_the_server_goes_on_and_it_is_brought_up_agai
     quiet.as_array_mut().unwrap().push(tool_call(1, "Read"));
     server.post("quiet", &quiet);
     wait_until_copied(&database, &server, "quiet");
-    under_load(&database, &server, "stopped", || {
+    under_load(&database, &server, "stopped", |n_sent| {
         postgres.stop_at_once();
+        goes_on(n_sent);
         let (status, head, _) =
             server.exchange("GET", "/api/v1/tools", Some(&server.token), "", "");
         assert_eq!(status, 503, "{head}");
@@ -700,15 +706,16 @@ fn whatever_becomes_of_the_database_the_server_goes_on_and_it_is_brought_up_agai
         );
         postgres.begin();
     });
-    under_load(&database, &server, "hanging", || {
+    under_load(&database, &server, "hanging", |n_sent| {
         postgres.signal("STOP");
+        goes_on(n_sent);
         std::thread::sleep(Duration::from_secs(6));
         postgres.signal("CONT");
     });
-    under_load(&database, &server, "emptied", || {
+    under_load(&database, &server, "emptied", |_| {
         do_to(&database, "DROP SCHEMA turnreel CASCADE");
     });
-    under_load(&database, &server, "truncated", || {
+    under_load(&database, &server, "truncated", |_| {
         let tables = [
             "sessions",
             "tool_calls",

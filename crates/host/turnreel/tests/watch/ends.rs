@@ -88,8 +88,12 @@ fn a_session_whose_agent_is_killed_ends_though_a_call_waits_and_one_that_is_only
             all.iter().filter(|event| event["type"] == kind).count()
         };
         soon("it is read", || count("tool_call") > 0);
-        // It is looked who has it.
-        std::thread::sleep(Duration::from_secs(5));
+        if is_agent {
+            soon("it is noted who has it", || home.has_noted(agent.id()));
+        } else {
+            // It is looked who has it.
+            std::thread::sleep(Duration::from_secs(5));
+        }
         agent.kill().unwrap();
         agent.wait().unwrap();
         // Written more than ten seconds ago.
@@ -150,11 +154,7 @@ fn a_session_whose_agent_is_killed_ends_also_where_the_server_was_away() {
             all.iter().filter(|event| event["type"] == kind).count()
         };
         soon("it is read", || count("tool_call") > 0);
-        soon("it is noted who has it", || {
-            let notes = ["following.json", "following.changes"].map(|name| home.data().join(name));
-            let notes = notes.map(|path| std::fs::read_to_string(path).unwrap_or_default());
-            notes.concat().contains(&format!("\"id\":{pid},"))
-        });
+        soon("it is noted who has it", || home.has_noted(pid));
         // Written more than ten seconds ago: that says nothing as long as the agent is there.
         rests(&path, Duration::from_secs(30));
         std::thread::sleep(Duration::from_secs(3));

@@ -120,9 +120,9 @@ fn the_page_is_opened_where_there_is_a_display() {
     let mut second = start();
     soon("the browser is asked again", || address().ends_with('\n'));
     assert_eq!(led(&address()), page);
-    assert!(support::wait_for(&mut second, Duration::from_secs(5)).success());
+    assert!(support::wait_for(&mut second, support::PATIENCE).success());
     support::signal(&first, "TERM");
-    support::wait_for(&mut first, Duration::from_secs(10));
+    support::wait_for(&mut first, support::PATIENCE);
 }
 
 #[test]

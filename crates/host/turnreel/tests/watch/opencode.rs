@@ -204,8 +204,8 @@ fn a_session_whose_opencode_is_killed_ends_and_goes_on_with_its_database() {
         all.iter().filter(|event| event["type"] == kind).count()
     };
     soon("its beginning is read", || count("user_message") > 0);
-    // It is looked who has it.
-    std::thread::sleep(Duration::from_secs(5));
+    soon("it is noted who has it", || home.has_noted(agent.id()));
+    std::thread::sleep(Duration::from_secs(3));
     assert_eq!(count("session_end"), 0);
     let n_results = count("tool_result");
     agent.kill().unwrap();
