@@ -90,8 +90,9 @@ Options:
 
 What is not run then is left out of what the page fetches first. A page that notes what is run of it is built, shows the
 recorded sessions of tests/sessions in Chromium, and those of the folder that TURNREEL_SHARED names, else ../shared. What
-comes of it is written to crates/xtask/parts/calls.txt. To be called when a test says that too much is fetched first; what
-was changed since stays in the first part until then. With hundreds of sessions it takes some ten minutes.
+comes of it is added to crates/xtask/parts/calls.txt: what a machine runs first depends on how busy it is. Remove the file
+to begin anew. To be called when a test says that too much is fetched first; what was changed since stays in the first part
+until then. With hundreds of sessions it takes some ten minutes.
 ";
 
 const HELP_TOOLS: &str = "\

@@ -337,7 +337,10 @@ pub(crate) fn keep_calls(root: &Path, notes: &[u8]) -> Result<(), Error> {
     let named = scratch_dir(root)?.join(SPLIT).join(NAMED);
     let calls = rest::Calls::noted(&read(&named)?, notes);
     let calls = calls.ok_or_else(|| unexpected("the notes are not of the page that was built"))?;
-    write(&root.join(CALLS), calls.to_text().as_bytes())
+    let path = root.join(CALLS);
+    let earlier = std::fs::read_to_string(&path).unwrap_or_default();
+    let calls = calls.with(&rest::Calls::read(&earlier));
+    write(&path, calls.to_text().as_bytes())
 }
 
 /// The variable by which a page is asked for that notes what is run of it.

@@ -1,9 +1,10 @@
 //! What was run before the first rows, as it was seen.
 //!
-//! In the list that is kept of it a line is a function: its name's hash, its shape's, and a bit for each of its blocks, four to a digit; `-` where it was
-//! not called. `cargo xtask calls` writes it anew. A function that is not in it stays in the first part, whole: what is
-//! added later costs bytes there until the list is made anew, and no time. So does one that was changed since, unless it was
-//! not called before it was.
+//! In the list that is kept of it a line is a function: its name's hash, its shape's, and a bit for each of its blocks, four
+//! to a digit; `-` where it was not called. A function that is not in it stays in the first part, whole: what is added later
+//! costs bytes there until the list is made anew, and no time. So does one that was changed since, unless it was not called
+//! before it was. `cargo xtask calls` adds what it sees of functions that are still the same, and leaves out those that are
+//! no more; where there is no list it begins one.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -65,6 +66,17 @@ impl Calls {
         }
     }
 
+    /// With what an earlier visit saw of functions that are still the same: what a machine runs first depends on how busy it
+    /// is, and a visit sees one of many ways.
+    pub(in crate::parts) fn with(mut self, earlier: &Calls) -> Calls {
+        for (key, blocks) in &earlier.functions {
+            if self.functions.contains_key(key) {
+                self.add(*key, blocks);
+            }
+        }
+        self
+    }
+
     /// As it is kept.
     pub(in crate::parts) fn to_text(&self) -> String {
         let mut text = String::new();
@@ -123,12 +135,23 @@ fn read_line(line: &str) -> Option<(Key, Vec<bool>)> {
 mod tests {
     use super::*;
 
+    fn of(name: &str, shape: u32, blocks: &str) -> String {
+        let (name, shape) = key(name, shape);
+        format!("{name:08x} {shape:08x} {blocks}\n")
+    }
+
+    #[test]
+    fn what_any_visit_saw_was_run_of_functions_that_are_still_the_same() {
+        let earlier = [of("idle", 1, "-"), of("busy", 1, "5"), of("often", 1, "3")];
+        let earlier = [&earlier.concat()[..], &of("gone", 1, "3")].concat();
+        let now = [of("idle", 1, "3"), of("busy", 1, "13"), of("often", 1, "-")].concat();
+        let calls = Calls::read(&now).with(&Calls::read(&earlier));
+        let all = [of("idle", 1, "3"), of("busy", 1, "53"), of("often", 1, "3")].concat();
+        assert_eq!(calls.to_text(), Calls::read(&all).to_text());
+    }
+
     #[test]
     fn what_was_not_called_is_not_when_it_has_changed() {
-        let of = |name: &str, shape: u32, blocks: &str| {
-            let (name, shape) = key(name, shape);
-            format!("{name:08x} {shape:08x} {blocks}\n")
-        };
         let list = [of("idle", 1, "-"), of("busy", 1, "3"), of("busy", 2, "-")];
         let calls = Calls::read(&list.concat());
         assert!(matches!(calls.seen("idle", 1), Seen::NotRun));
