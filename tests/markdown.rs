@@ -11,13 +11,17 @@
 
 #[path = "support/shared.rs"]
 mod shared;
+#[path = "../crates/pure/chat-diff/tests/support/work.rs"]
+mod work;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use chat_feed::link::{Caution, Target};
 use chat_feed::prose::{self, Element, Node, Nodes};
 use chat_feed::{TextKind, marks};
 use serde_json::Value;
+
+use work::work_of;
 
 /// A file of the corpora.
 fn read(path: &str) -> Option<String> {
@@ -309,14 +313,6 @@ fn bombs() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// How long this thread has worked, and not how long it waited for a machine that is busy; where the system does not tell
-/// that, how long it is since `begun`.
-fn worked(begun: Instant) -> Duration {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let worked_ns = told.and_then(|told| told.split_whitespace().next()?.parse().ok());
-    worked_ns.map_or_else(|| begun.elapsed(), Duration::from_nanos)
-}
-
 #[test]
 fn no_text_costs_more_than_its_length() {
     let sum_len = 64 * 1024;
@@ -325,12 +321,15 @@ fn no_text_costs_more_than_its_length() {
             let text = format!("{prefix}{text}");
             // As much of it as is looked at in one piece.
             let piece = &text[..text.floor_char_boundary(8000)];
-            let begun = Instant::now();
-            let before = worked(begun);
-            let nodes = prose::nodes_of_text(&text);
-            let settled = prose::nodes_of_text(piece);
-            let open = prose::nodes(&TextKind::Paragraph, piece, true);
-            let took = worked(begun).saturating_sub(before);
+            let (took, (nodes, settled, open)) = work_of(|| {
+                let nodes = prose::nodes_of_text(&text);
+                let settled = prose::nodes_of_text(piece);
+                (
+                    nodes,
+                    settled,
+                    prose::nodes(&TextKind::Paragraph, piece, true),
+                )
+            });
             hold(&settled, name);
             hold(&nodes, name);
             hold(&open, name);

@@ -3,9 +3,14 @@
 // The clock is the test's, not the package's.
 #![allow(clippy::disallowed_methods)]
 
-use std::time::{Duration, Instant};
+#[path = "support/work.rs"]
+mod work;
+
+use std::time::Duration;
 
 use chat_diff::{Around, apply, diff_texts, parse, preview, widen, words};
+
+use work::work_of;
 
 const LINES: usize = 100_000;
 
@@ -22,22 +27,6 @@ fn lines(count: usize, line: impl Fn(usize) -> usize) -> String {
 
 /// Far above what is measured (half a second, optimized), far below what a quadratic search needs (minutes).
 const BOUND: Duration = Duration::from_secs(20);
-
-/// How long this thread has worked, and not how long it waited for a machine that is busy; where the system does not tell
-/// that, how long it is since `began`.
-fn worked(began: Instant) -> Duration {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let worked_ns = told.and_then(|told| told.split_whitespace().next()?.parse().ok());
-    worked_ns.map_or_else(|| began.elapsed(), Duration::from_nanos)
-}
-
-/// The work of one thing, and what came of it.
-fn work_of<T>(act: impl FnOnce() -> T) -> (Duration, T) {
-    let began = Instant::now();
-    let before = worked(began);
-    let result = act();
-    (worked(began).saturating_sub(before), result)
-}
 
 fn check(name: &str, old: &str, new: &str) {
     let (made, diff) = work_of(|| diff_texts("x", Some(old), Some(new)));
@@ -62,9 +51,8 @@ fn scattered(n: usize, seed: usize, of: usize) -> usize {
 fn one_change_in_a_hundred_thousand_lines_is_one_hunk_and_can_be_widened() {
     let old = lines(LINES, |n| n);
     let new = lines(LINES, |n| if n == LINES / 2 { n + LINES } else { n });
-    let start = Instant::now();
-    let diff = diff_texts("x", Some(&old), Some(&new));
-    println!("made in {:?}", start.elapsed());
+    let (made, diff) = work_of(|| diff_texts("x", Some(&old), Some(&new)));
+    println!("made in {made:?}");
     let hunks = |text: &str| -> Vec<u32> {
         let patch = parse(text);
         patch.files[0]
@@ -79,9 +67,8 @@ fn one_change_in_a_hundred_thousand_lines_is_one_hunk_and_can_be_widened() {
             above: asked,
             below: asked,
         };
-        let start = Instant::now();
-        let widened = widen(&diff.text, &old, &[around]).unwrap();
-        println!("widened to {n_lines} lines in {:?}", start.elapsed());
+        let (took, widened) = work_of(|| widen(&diff.text, &old, &[around]).unwrap());
+        println!("widened to {n_lines} lines in {took:?}");
         assert_eq!(hunks(&widened.text), [u32::try_from(n_lines).unwrap()]);
         assert_eq!(apply(&widened.text, &old).as_ref(), Ok(&new));
     }

@@ -324,8 +324,15 @@ impl<'de> Deserialize<'de> for Millis {
     }
 }
 
-/// A time as milliseconds: a number that would be of the years 1970 to 1973 then, and of these days as seconds, is seconds.
-pub(crate) fn in_millis(said: i64) -> i64 {
+/// A time as milliseconds since 1970: a number that would be of the years 1970 to 1973 then, and of these days as seconds, is
+/// seconds. It is read so wherever a [`ChatEvent`] is; who takes times from elsewhere makes them so first, or the event that
+/// is written is read back with another.
+///
+/// ```
+/// assert_eq!(chat_event::in_millis(1_795_295_217), 1_795_295_217_000);
+/// assert_eq!(chat_event::in_millis(1_795_295_217_332), 1_795_295_217_332);
+/// ```
+pub fn in_millis(said: i64) -> i64 {
     match said {
         1_000_000_000..100_000_000_000 => said * 1000,
         _ => said,

@@ -10,6 +10,9 @@
     reason = "a measurement reads a file and the clock"
 )]
 
+#[path = "../../chat-diff/tests/support/work.rs"]
+mod work;
+
 use std::time::Instant;
 
 use chat_event::ChatEvent;
@@ -17,6 +20,8 @@ use chat_feed::arrangement::{Arrangement, Mode, RowChange};
 use chat_feed::playback::Moment;
 use chat_feed::viewport::HeightIndex;
 use chat_feed::{ChatRenderer, FeedPatch};
+
+use work::work_of;
 
 /// Random, and the same every time.
 struct Dice(u64);
@@ -62,13 +67,6 @@ impl Page {
             }
         }
     }
-}
-
-/// What this thread has computed so far: a busy machine does not count, which a clock on the wall would.
-fn cpu_ms() -> f64 {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let ns = told.split(' ').next().and_then(|ns| ns.parse::<f64>().ok());
-    ns.unwrap_or(0.0) / 1e6
 }
 
 fn percentile(times: &mut [f64], share: f64) -> f64 {
@@ -117,9 +115,8 @@ fn measure(path: &str) {
     );
     let mut dice = Dice(7);
     let time = |page: &mut Page, to: u32| {
-        let began = cpu_ms();
-        page.seek(&live, to);
-        cpu_ms() - began
+        let (took, ()) = work_of(|| page.seek(&live, to));
+        took.as_secs_f64() * 1e3
     };
     let report = |what: &str, times: &mut Vec<f64>| {
         println!(

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use chat_event::payload::{Notice, Raw, SessionEnd};
 pub(crate) use chat_event::stable_hash as hash;
-use chat_event::{ChatEvent, Extra, Json, Payload};
+use chat_event::{ChatEvent, Extra, Json, Payload, in_millis};
 use serde_json::Value;
 
 use crate::busy::Busy;
@@ -381,9 +381,9 @@ impl Emitter {
     }
 }
 
-/// A time, where it is known.
+/// A time, where it is known, as it is read back.
 pub(crate) fn known_time(time_ms: i64) -> Option<i64> {
-    (time_ms != AT_REST).then_some(time_ms)
+    (time_ms != AT_REST).then(|| in_millis(time_ms))
 }
 
 /// What is said of a line that could not be read; what stands there is kept with it.

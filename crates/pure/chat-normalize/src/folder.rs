@@ -17,7 +17,7 @@ mod source;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use reader::{FolderReader, Want};
+pub use reader::{FolderReader, Want, result_file};
 
 /// The sessions of a folder, and what is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -61,7 +61,7 @@ pub use agent_events::{AgentEventAdapter, AgentEventsOut, system_event, to_agent
 pub use detect::{Detection, HEAD_BYTES, NotASession, detect};
 pub use dialect::Dialect;
 pub use emit::{AT_REST, Report};
-pub use folder::{AgentPart, FolderReader, SessionFolder, SessionParts, Want};
+pub use folder::{AgentPart, FolderReader, SessionFolder, SessionParts, Want, result_file};
 pub use log_reader::{Head, LogReader};
 pub use log_sessions::{LogSession, LogSessions};
 pub use merge::Merge;

@@ -9,7 +9,7 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use chat_event::Payload;
+use chat_event::{ChatEvent, Payload};
 use chat_normalize::Dialect;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -496,5 +496,25 @@ proptest! {
         let read = read_lines(Dialect::AgUi, &lines);
         prop_assert_eq!(read.verdict, Ok(()));
         assert_sound("any order", &read.events);
+    }
+}
+
+#[test]
+fn a_time_in_seconds_is_read_back_as_it_was_written() {
+    let lines = [
+        json!({"type": "RUN_STARTED", "timestamp": 1_795_295_217, "threadId": "t", "runId": "r"}),
+        json!({"type": "RUN_FINISHED", "timestamp": 1_795_295_218, "threadId": "t", "runId": "r"}),
+    ];
+    let events = read_lines(Dialect::AgUi, &lines).events;
+    assert!(!events.is_empty());
+    for event in &events {
+        // The end of the lines has the time of who reads them, which is 0 here.
+        let is_end = matches!(event.payload, Payload::SessionEnd(_));
+        assert!(
+            is_end || event.timestamp >= Some(1_795_295_217_000),
+            "{event:?}"
+        );
+        let again = ChatEvent::from_json(&event.to_line()).unwrap();
+        assert_eq!(again, *event);
     }
 }

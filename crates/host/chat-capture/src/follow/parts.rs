@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use chat_event::{ChatEvent, Json, Payload, stable_hash};
+use chat_normalize::result_file;
 use serde::Deserialize;
 
 use super::file::Followed;
@@ -248,25 +249,10 @@ pub(super) fn whole_result(main: &Path, event: &mut ChatEvent) {
     let Payload::ToolResult(result) = &mut event.payload else {
         return;
     };
-    let text = result.result.as_str();
-    let text = text.as_deref().unwrap_or_default();
-    // Only what stands before the preview is the program's own.
-    let head = text.split("\n\n").next().unwrap_or_default();
-    let said = head
-        .starts_with("<persisted-output>")
-        .then(|| head.split_once("saved to: ").map(|(_, path)| path.trim()))
-        .flatten();
-    let details = result.extra.get("details");
-    let path = details.and_then(|details| details.get("persistedOutputPath"));
-    let path = path.and_then(|path| path.as_str().map(|path| path.into_owned()));
-    let Some(path) = path.as_deref().or(said) else {
+    // Whatever folder is named: only what lies in the session's own is read.
+    let Some(name) = result_file(result) else {
         return;
     };
-    // Whatever folder is named: only what lies in the session's own is read.
-    let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
-    if name.is_empty() || name == ".." || name == "." {
-        return;
-    }
     let file: PathBuf = main.with_extension("").join("tool-results").join(name);
     let mut bytes = Vec::new();
     let read = Followed::open(&file).and_then(|mut it| it.read(0, MAX_RESULT_BYTES, &mut bytes));

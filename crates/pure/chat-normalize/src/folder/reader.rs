@@ -31,6 +31,7 @@ use crate::emit::Report;
 use crate::reader::{Context, SessionReader};
 use calls::AgentCalls;
 use metas::{Meta, Metas};
+pub use results::result_file;
 use results::{LargeResult, ResultFiles};
 use written::Written;
 

@@ -1,6 +1,7 @@
 //! What the tests of the dialects share: inputs beside the checkout, readings whole and in pieces, and what holds of all.
 #![allow(
     dead_code,
+    unused_imports,
     clippy::disallowed_methods,
     clippy::unwrap_used,
     clippy::panic,
@@ -8,11 +9,16 @@
 )]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use chat_event::{ChatEvent, Payload};
-use chat_normalize::{Context, Dialect, NotASession, Report, SessionReader};
+use chat_normalize::{Context, Dialect, SessionReader};
 use serde_json::Value;
+
+mod readings;
+
+pub(crate) use readings::{Random, Read, Source, read, read_pieces};
+use readings::{file_name, sorted};
 
 /// A folder of the inputs that are kept beside the project: below `TURNREEL_SHARED`, else below `shared` beside the
 /// checkout; `None`, said on stderr, where it is not there.
@@ -29,23 +35,12 @@ pub(crate) fn shared(what: &str) -> Option<PathBuf> {
     None
 }
 
-/// A file, and what it holds.
-pub(crate) struct Source {
-    pub(crate) name: String,
-    pub(crate) bytes: Vec<u8>,
-}
-
 /// The files of a folder below the shared one whose names `wanted` takes, by name; none where the folder is not there.
 pub(crate) fn sources(folder: &str, wanted: impl Fn(&str) -> bool) -> Vec<Source> {
     let Some(folder) = shared(folder) else {
         return Vec::new();
     };
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    paths.sort();
-    paths
+    sorted(&folder)
         .into_iter()
         .filter(|path| path.is_file() && wanted(&file_name(path)))
         .map(|path| Source {
@@ -53,43 +48,6 @@ pub(crate) fn sources(folder: &str, wanted: impl Fn(&str) -> bool) -> Vec<Source
             bytes: std::fs::read(&path).unwrap(),
         })
         .collect()
-}
-
-fn file_name(path: &Path) -> String {
-    path.file_name().unwrap().to_string_lossy().into_owned()
-}
-
-/// What a reader makes of a source.
-pub(crate) struct Read {
-    pub(crate) events: Vec<ChatEvent>,
-    pub(crate) report: Report,
-    pub(crate) dialect: Option<Dialect>,
-    pub(crate) verdict: Result<(), NotASession>,
-}
-
-/// Reads pieces of a source.
-pub(crate) fn read_pieces<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Read {
-    let mut reader = SessionReader::new(Context::default());
-    let mut events = Vec::new();
-    let mut verdict = Ok(());
-    for piece in pieces {
-        verdict = reader.push(piece, 0, &mut events);
-        if verdict.is_err() {
-            break;
-        }
-    }
-    let verdict = verdict.and_then(|()| reader.finish(0, &mut events));
-    Read {
-        events,
-        report: reader.report(),
-        dialect: reader.dialect(),
-        verdict,
-    }
-}
-
-/// Reads a source as a whole.
-pub(crate) fn read(bytes: &[u8]) -> Read {
-    read_pieces(std::iter::once(bytes))
 }
 
 /// Reads values, a line each, as `dialect`.
@@ -151,7 +109,6 @@ pub(crate) fn assert_sound(name: &str, events: &[ChatEvent]) {
 
 /// Any cut of the bytes gives the same events, and so does a second reading.
 pub(crate) fn assert_cuts(source: &Source) {
-    let whole = read(&source.bytes);
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let longest: &[usize] = match source.bytes.len() {
         0..6_000 => &[1, 40, 3000],
@@ -159,32 +116,7 @@ pub(crate) fn assert_cuts(source: &Source) {
         _ => &[20_000],
     };
     for longest in longest {
-        let mut pieces = Vec::new();
-        let mut rest = source.bytes.as_slice();
-        while !rest.is_empty() {
-            let (piece, behind) = rest.split_at((random.below(*longest) + 1).min(rest.len()));
-            pieces.push(piece);
-            rest = behind;
-        }
-        let cut = read_pieces(pieces.into_iter());
-        assert_eq!(cut.verdict, whole.verdict, "{}", source.name);
-        assert!(
-            cut.events == whole.events,
-            "{}: pieces of up to {longest} bytes give other events",
-            source.name
-        );
-    }
-}
-
-/// Numbers that look random and are the same in every run (xorshift).
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % u64::try_from(limit.max(1)).unwrap()).unwrap()
+        readings::assert_cuts(source, *longest, &mut random);
     }
 }
 

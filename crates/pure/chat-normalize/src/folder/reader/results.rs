@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use chat_event::payload::ToolResult;
 use chat_event::{ChatEvent, Json, Payload};
 
 use super::Want;
@@ -44,21 +45,34 @@ impl ResultFiles {
         if self.paths.is_empty() {
             return None;
         }
-        let text = result.result.as_str();
-        let text = text.as_deref().unwrap_or_default();
-        // Only what stands before the preview is the program's own.
-        let head = text.split("\n\n").next().unwrap_or_default();
-        let said = head
-            .starts_with("<persisted-output>")
-            .then(|| head.split_once("saved to: ").map(|(_, path)| path.trim()))
-            .flatten();
-        let details = result.extra.get("details");
-        let path = details.and_then(|details| details.get("persistedOutputPath"));
-        let path = path.and_then(|path| path.as_str().map(|path| path.into_owned()));
-        let path = path.as_deref().or(said)?;
-        let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
-        self.paths.remove(name)
+        self.paths.remove(&result_file(result)?)
     }
+}
+
+/// The name of the file that holds the whole of a result of Claude Code's, in the session's folder `tool-results`; `None`
+/// where the result holds it itself. Whatever folder is named, only its last part counts, and that is no way out of there.
+///
+/// ```
+/// use chat_event::{Json, payload::ToolResult};
+///
+/// let said = "<persisted-output>\nOutput too large. Full output saved to: /h/s1/tool-results/r1.txt\n\nPreview";
+/// let result = ToolResult { result: Json::string(said), ..ToolResult::default() };
+/// assert_eq!(chat_normalize::result_file(&result).as_deref(), Some("r1.txt"));
+/// ```
+pub fn result_file(result: &ToolResult) -> Option<String> {
+    let text = result.result.as_str();
+    let text = text.as_deref().unwrap_or_default();
+    // Only what stands before the preview is the program's own.
+    let head = text.split("\n\n").next().unwrap_or_default();
+    let said = head
+        .starts_with("<persisted-output>")
+        .then(|| head.split_once("saved to: ").map(|(_, path)| path.trim()))
+        .flatten();
+    let details = result.extra.get("details");
+    let path = details.and_then(|details| details.get("persistedOutputPath"));
+    let path = path.and_then(|path| path.as_str().map(|path| path.into_owned()));
+    let name = path.as_deref().or(said)?.rsplit(['/', '\\']).next()?;
+    (!matches!(name, "" | "." | "..")).then(|| name.to_owned())
 }
 
 impl LargeResult {
