@@ -1,5 +1,7 @@
 //! What one session left behind does not touch what is opened next, and what waits goes on waiting.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use crate::SHORT;
@@ -18,6 +20,19 @@ fn cut_off_from(part: &str) -> String {
          window.fetch = (address, options) => window.isCut && String(address).includes('{part}')
              ? Promise.reject(new TypeError('cut off by the test')) : whole(address, options);"
     )
+}
+
+/// Copies a session's files.
+fn copy(from: &Path, to: &Path, session: &str) {
+    for entry in std::fs::read_dir(from).expect("the folder can be read") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name");
+        if path.is_dir() {
+            copy(&path, &to.join(name), session);
+        } else if name.to_string_lossy().starts_with(session) {
+            std::fs::copy(&path, to.join(name)).expect("a file can be copied");
+        }
+    }
 }
 
 #[test]
@@ -55,19 +70,23 @@ fn an_answer_can_be_given_after_the_log_began_anew() {
         let ask = json!({"requestId": "p1", "toolName": "Bash", "args": {"command": "ls"}});
         let ask = json!([event("p", "permission_request", &ask)]);
         let mut server = Server::start(&program).await;
-        server.send("anew", &beginning()).await;
-        server.send("anew", &ask).await;
+        let mut other = Server::start(&program).await;
+        for server in [&server, &other] {
+            server.send("anew", &beginning()).await;
+            server.send("anew", &ask).await;
+        }
+        other.kill().await;
         let tab = visit.tab("page").await;
-        tab.expect_problems("ERR_CONNECTION|WebSocket|404");
+        tab.expect_problems("ERR_CONNECTION|WebSocket");
         open(&tab, &server.page_of("anew"), 4).await;
         let offered = "__test.all('.asked--open .button').length > 1";
         tab.wait_for("the means to answer", SHORT, offered).await;
         tab.run("window.wasCleared = false; new MutationObserver(() => wasCleared ||= __test.rows().length === 0).observe(__test.feed().shadowRoot, { childList: true, subtree: true });").await;
         server.kill().await;
         remove(server.data(), "anew");
+        // It is there before the server is: at no time is it gone for who comes back.
+        copy(other.data(), server.data(), "anew");
         server.restart().await;
-        server.send("anew", &beginning()).await;
-        server.send("anew", &ask).await;
         let again = format!("wasCleared && {LIVE} && __test.feed().eventCount === 4");
         tab.wait_for("the log that began anew", CATCH_UP_LIMIT, &again)
             .await;
