@@ -1,6 +1,6 @@
 //! Frames as bytes: what RFC 6455 asks of a server, by the cases of the corpus.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -62,7 +62,7 @@ fn is_quiet(stream: &TcpStream, for_ms: u64) -> bool {
     let came = stream.peek(&mut [0]);
     let time = Some(Duration::from_secs(60));
     stream.set_read_timeout(time).unwrap();
-    came.is_err_and(|why| matches!(why.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut))
+    came.is_err_and(|why| support::is_timeout(&why))
 }
 
 /// Reads frames until a close, the end, or quiet: then something is asked, and whatever comes before its answer counts,

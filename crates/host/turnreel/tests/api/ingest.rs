@@ -329,7 +329,7 @@ fn many_large_bodies_at_once_are_held_within_one_bound() {
                     let n = loop {
                         match stream.read(&mut answer) {
                             Ok(n) => break n,
-                            Err(why) if is_quiet(&why) && !is_over(began.elapsed()) => {}
+                            Err(why) if support::is_timeout(&why) && !is_over(began.elapsed()) => {}
                             Err(_) => break 0,
                         }
                     };
@@ -364,12 +364,6 @@ fn many_large_bodies_at_once_are_held_within_one_bound() {
     }
     // And then there is room again.
     support::soon("room again", || server.post("s1", &chunks(1, 1)).0 == 200);
-}
-
-/// Whether nothing came in time, and no more.
-fn is_quiet(why: &std::io::Error) -> bool {
-    use std::io::ErrorKind::{TimedOut, WouldBlock};
-    matches!(why.kind(), WouldBlock | TimedOut)
 }
 
 /// A line of a compacted log: so many pieces of two characters each, and the end of their text.

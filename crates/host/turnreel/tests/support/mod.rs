@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -30,6 +31,21 @@ pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_turnreel");
 
 /// How long is waited for what comes at once on a machine with nothing else to do.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Whether nothing came in time, and no more.
+pub(crate) fn is_timeout(why: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{TimedOut, WouldBlock};
+    matches!(why.kind(), WouldBlock | TimedOut)
+}
+
+/// Waits for more answers to who sends, which it counts. It is the log that answers: a store that hangs would take five
+/// seconds for each of them.
+pub(crate) fn goes_on(n_sent: &AtomicU64) {
+    let enough = n_sent.load(Ordering::Relaxed) + 30;
+    soon("the server goes on", || {
+        n_sent.load(Ordering::Relaxed) >= enough
+    });
+}
 
 pub(crate) struct Server {
     pub(crate) child: Child,

@@ -127,15 +127,6 @@ fn redis_has_the_newest_events_of_a_long_session() {
     assert_eq!(redis.ask::<u64>(&["ZCARD", &ids]), 10_000);
 }
 
-/// Waits for more answers to who sends. It is the log that answers, and no Redis: a hanging one would take five seconds for
-/// each of them.
-fn goes_on(n_sent: &AtomicU64) {
-    let enough = n_sent.load(Ordering::Relaxed) + 30;
-    support::soon("the server goes on", || {
-        n_sent.load(Ordering::Relaxed) >= enough
-    });
-}
-
 /// Events go in while something is done to Redis; then what Redis has is what the log has.
 fn under_load(redis: &mut Redis, server: &Server, harm: impl FnOnce(&mut Redis, &AtomicU64)) {
     let remote = support::Remote::of(server);
@@ -156,7 +147,7 @@ fn under_load(redis: &mut Redis, server: &Server, harm: impl FnOnce(&mut Redis, 
     std::thread::sleep(Duration::from_millis(300));
     harm(redis, &n_sent);
     std::thread::sleep(Duration::from_millis(300));
-    goes_on(&n_sent);
+    support::goes_on(&n_sent);
     stop.store(true, Ordering::Relaxed);
     sending.join().unwrap();
     wait_until_copied(redis, server, "load");
@@ -174,7 +165,7 @@ fn whatever_becomes_of_redis_the_server_goes_on_and_redis_is_brought_up_again() 
     wait_until_copied(&redis, &server, "quiet");
     under_load(&mut redis, &server, |redis, n_sent| {
         redis.kill();
-        goes_on(n_sent);
+        support::goes_on(n_sent);
         std::thread::sleep(Duration::from_secs(1));
         redis.restart();
     });
@@ -186,7 +177,7 @@ fn whatever_becomes_of_redis_the_server_goes_on_and_redis_is_brought_up_again() 
     });
     under_load(&mut redis, &server, |redis, n_sent| {
         signal(&redis.child, "STOP");
-        goes_on(n_sent);
+        support::goes_on(n_sent);
         std::thread::sleep(Duration::from_secs(6));
         signal(&redis.child, "CONT");
     });

@@ -633,15 +633,6 @@ fn an_address_with_its_password_is_shown_nowhere() {
     );
 }
 
-/// Waits for more answers to who sends. It is the log that answers: a database that hangs would take five seconds for each
-/// of them.
-fn goes_on(n_sent: &AtomicU64) {
-    let enough = n_sent.load(Ordering::Relaxed) + 20;
-    wait_until("the server goes on", || {
-        n_sent.load(Ordering::Relaxed) >= enough
-    });
-}
-
 /// Events go in while something is done to the database; then what it has is what the log says.
 fn under_load(database: &Database, server: &Server, session: &str, harm: impl FnOnce(&AtomicU64)) {
     let remote = support::Remote::of(server);
@@ -669,7 +660,7 @@ fn under_load(database: &Database, server: &Server, session: &str, harm: impl Fn
     });
     std::thread::sleep(Duration::from_millis(700));
     harm(&n_sent);
-    goes_on(&n_sent);
+    support::goes_on(&n_sent);
     stop.store(true, Ordering::Relaxed);
     sending.join().unwrap();
     wait_until_copied(database, server, session);
@@ -696,7 +687,7 @@ fn whatever_becomes_of_the_database_the_server_goes_on_and_it_is_brought_up_agai
     wait_until_copied(&database, &server, "quiet");
     under_load(&database, &server, "stopped", |n_sent| {
         postgres.stop_at_once();
-        goes_on(n_sent);
+        support::goes_on(n_sent);
         let (status, head, _) =
             server.exchange("GET", "/api/v1/tools", Some(&server.token), "", "");
         assert_eq!(status, 503, "{head}");
@@ -708,7 +699,7 @@ fn whatever_becomes_of_the_database_the_server_goes_on_and_it_is_brought_up_agai
     });
     under_load(&database, &server, "hanging", |n_sent| {
         postgres.signal("STOP");
-        goes_on(n_sent);
+        support::goes_on(n_sent);
         std::thread::sleep(Duration::from_secs(6));
         postgres.signal("CONT");
     });
