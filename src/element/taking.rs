@@ -42,7 +42,12 @@ impl FeedElement {
             Update::Soon => self.view.hold(SHORT_LOG_MS),
             Update::Clear => {
                 // All of it comes again, and none of it is news.
-                if self.state.get() == "live" {
+                // What failed has begun after all.
+                if self.state.get() == "error" {
+                    self.view.bar.note.set(None);
+                    dom::toggle_attribute(&self.host, NOTHING, false);
+                }
+                if matches!(self.state.get(), "live" | "error") {
                     self.set_state("loading");
                 }
                 self.empty();

@@ -172,10 +172,15 @@ impl Driver {
             let now_ms = frame::now_ms();
             follower.step(now_ms, frame::random(), input, &mut commands);
             for command in commands.drain(..) {
-                if let Command::Stop(why) = command {
-                    return (self.sink)(Update::Failed(self.failure(why)));
+                match command {
+                    Command::Stop(why) => {
+                        (self.sink)(Update::Failed(self.failure(why)));
+                        if !why.may_pass() {
+                            return;
+                        }
+                    }
+                    command => self.perform(command),
                 }
-                self.perform(command);
             }
             self.timer = follower.due_ms(now_ms).map(sleep_until);
             input = poll_fn(|context| self.poll(context)).await;
@@ -270,9 +275,11 @@ impl Driver {
             }
             Why::Forbidden => "Ask whoever runs the server for a token or a link to this session.",
             Why::NoSession => {
-                "Check the link; the session may have been deleted, or lie on another server."
+                "Check the link; the session may have been deleted, or lie on another server. Should it begin, it is shown here."
             }
-            Why::Gone => "It was deleted there; a copy of its log can be dropped on the page.",
+            Why::Gone => {
+                "It was deleted there; a copy of its log can be dropped on the page. Should it be back, it is shown here."
+            }
             Why::BadName => "Check the link: an id has at most 64 letters, digits, _ and -.",
             Why::Version => "Nothing is lost by it.",
         };

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::SHORT;
 use crate::made_logs::Writer;
 use crate::server::Server;
-use crate::sessions::{CATCH_UP_LIMIT, pipe_all, with_server};
+use crate::sessions::{CATCH_UP_LIMIT, lone_element, pipe_all, with_server};
 
 /// Removes the files of a session, wherever they lie.
 pub(crate) fn remove(folder: &Path, session: &str) {
@@ -116,6 +116,43 @@ fn an_open_session_that_was_removed_is_shown_when_it_is_back() {
         let rows =
             "__test.feed().eventCount > 0 && !__test.text(__test.feed()).includes('removed')";
         tab.wait_for("its rows and no error", SHORT, rows).await;
+        tab.expect_problems("404");
+    });
+}
+
+#[test]
+fn an_element_shows_its_session_once_that_begins_and_again_when_it_is_back() {
+    with_server("begins", 120, async |visit, program| {
+        let (server, tab) = lone_element(visit, program).await;
+        tab.run(&format!(
+            "const feed = __test.feed();
+             feed.token = '{}';
+             feed.setAttribute('endpoint', location.origin);
+             feed.setAttribute('session', 's');",
+            server.token
+        ))
+        .await;
+        let is = |state: &str| format!("__test.feed().getAttribute('state') === '{state}'");
+        let says = |what: &str| format!("__test.text(__test.feed()).includes('{what}')");
+        tab.wait_for("word that there is none", CATCH_UP_LIMIT, &is("error"))
+            .await;
+        tab.wait_for("what may come of it", SHORT, &says("Should it begin"))
+            .await;
+        pipe_all(&server, &log("s", 1)).await;
+        tab.wait_for("the session", CATCH_UP_LIMIT, &is("live"))
+            .await;
+        let rows = "__test.feed().eventCount > 0 && !!__test.one('.prompt__text')";
+        tab.wait_for("its rows", SHORT, rows).await;
+        let told: bool = tab.eval(&says("there is no session")).await;
+        assert!(!told, "what was wrong is said no more");
+        remove(server.data(), "s");
+        tab.wait_for("it to be gone", CATCH_UP_LIMIT, &is("error"))
+            .await;
+        let kept: bool = tab.eval(rows).await;
+        assert!(kept, "what was read stays");
+        pipe_all(&server, &log("s", 2)).await;
+        tab.wait_for("it to be back", CATCH_UP_LIMIT, &is("live"))
+            .await;
         tab.expect_problems("404");
     });
 }

@@ -7,7 +7,8 @@
 //! |---|---|---|
 //! | Loading | a page, and there are more | the next page |
 //! | Loading | the last page | Connecting; Polling where sockets were refused three times |
-//! | Loading, CatchUp, Polling | 401, 403, 426, no such session | Fatal |
+//! | Loading, CatchUp, Polling, Absent | 400, 401, 403, 426 | Fatal |
+//! | Loading, CatchUp, Polling | 404: no such session, yet or any more | Absent |
 //! | Loading, CatchUp, Polling | the cursor is unknown, another epoch | from the beginning: Loading |
 //! | Loading, CatchUp, Polling | no answer, 429, 503, any other | Backoff, as long as was asked for at least |
 //! | Connecting | the socket is open | Opening, and says `open` |
@@ -22,6 +23,7 @@
 //! | Opening, CatchUp, Live | closed, 35 s without a word, no answer to a ping for 3 s, `bye` | Backoff |
 //! | Backoff | the time is over, the network is back, the page is shown again, the reader asks for it | Loading, from where it was |
 //! | Polling | every 2 s, 15 s while hidden | a page; each minute a socket is tried again |
+//! | Absent | every 3 s, later every 30 s, 60 s while hidden | a page; with the first it begins, as after Loading |
 //!
 //! Order and repeats are [`crate::inbox`]'s.
 
@@ -33,7 +35,7 @@ mod polling;
 pub use backoff::{Backoff, Liveness};
 pub use follower::Follower;
 pub use page::{Page, PageError};
-pub use polling::{REFUSED_SOCKETS, SOCKET_AGAIN_MS, poll_pause_ms};
+pub use polling::{REFUSED_SOCKETS, SOCKET_AGAIN_MS, absent_pause_ms, poll_pause_ms};
 
 use chat_event::ChatEvent;
 use chat_event::frame::{ClientFrame, ServerFrame};
@@ -92,7 +94,8 @@ pub enum Command {
     Tell(Status),
     /// The server takes answers to what the agent asks, or does not.
     MayAnswer(bool),
-    /// Give up: it will not work.
+    /// Say why nothing comes. It is given up, unless [`Failure::may_pass`]: what is here is forgotten with
+    /// [`Command::Clear`] once the session begins.
     Stop(Failure),
 }
 
@@ -148,4 +151,11 @@ pub enum Failure {
     BadName,
     /// The server and this page speak different versions (426).
     Version,
+}
+
+impl Failure {
+    /// Whether the session may still begin, or come back: it is asked for again.
+    pub fn may_pass(self) -> bool {
+        matches!(self, Failure::NoSession | Failure::Gone)
+    }
 }

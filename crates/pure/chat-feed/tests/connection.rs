@@ -64,6 +64,8 @@ enum Network {
     NoSockets,
     Busy,
     Dead,
+    /// The server answers, and has no such session.
+    NoSession,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -128,6 +130,7 @@ impl World {
                 self.here.clear();
                 self.told.clear();
                 self.n_caught_up = 0;
+                self.stopped = None;
             }
             Command::Hand(events) => self.here.extend(events.into_iter().map(|event| event.id)),
             Command::CaughtUp => {
@@ -139,7 +142,10 @@ impl World {
                 self.told.push(status);
             }
             Command::MayAnswer(may_answer) => self.may_answer.push(may_answer),
-            Command::Stop(failure) => self.stopped = Some(failure),
+            Command::Stop(failure) => {
+                assert_eq!(self.stopped, None, "why nothing comes is said once");
+                self.stopped = Some(failure);
+            }
         }
     }
 
@@ -245,6 +251,7 @@ impl World {
         match self.network {
             Network::Dead => return Err(PageError::NoAnswer),
             Network::Busy => return Err(status(503)),
+            Network::NoSession => return Err(status(404)),
             Network::Good | Network::NoSockets => {}
         }
         if epoch.is_some_and(|epoch| epoch != self.epoch_name()) || after > self.head {
@@ -328,7 +335,10 @@ proptest! {
                     // A frame is lost on the way, as behind a proxy that drops it.
                     world.frames.pop_front();
                 }
-                10 => world.network = [Network::Good, Network::NoSockets, Network::Busy, Network::Dead][how_much as usize % 4],
+                10 => {
+                    world.network = [Network::Good, Network::NoSockets, Network::Busy, Network::Dead, Network::NoSession]
+                        [how_much as usize % 5];
+                }
                 11 if how_much % 4 == 0 => {
                     world.epoch += 1;
                     world.head = how_much;
@@ -338,7 +348,7 @@ proptest! {
                 13 => world.input(Input::Online(how_much % 2 == 0)),
                 _ => world.pass(how_much as f64 * how_much as f64 * 4.0),
             }
-            prop_assert_eq!(world.stopped, None);
+            prop_assert!(world.stopped.is_none_or(Failure::may_pass), "{:?}", world.stopped);
         }
         world.input(Input::Hidden(false));
         world.settle();
@@ -447,34 +457,88 @@ fn without_sockets_pages_are_read_and_a_socket_is_taken_when_it_can_be_had() {
     world.settle();
 }
 
+fn no_page(code: u16) -> Input {
+    Input::Page(Err(PageError::Status {
+        code,
+        retry_after_ms: None,
+    }))
+}
+
 #[test]
 fn each_refusal_has_its_own_word_and_is_final() {
     for (code, failure) in [
         (400, Failure::BadName),
         (401, Failure::Unauthorized),
         (403, Failure::Forbidden),
-        (404, Failure::NoSession),
         (426, Failure::Version),
     ] {
         let mut world = World::new();
-        world.input(Input::Page(Err(PageError::Status {
-            code,
-            retry_after_ms: None,
-        })));
+        world.input(no_page(code));
         assert_eq!(world.stopped, Some(failure));
         assert_eq!(world.follower.due_ms(0.0), None);
     }
-    let mut gone = World::new();
-    gone.settle();
-    gone.cut();
-    while gone.page.is_none() {
-        gone.pass(10.0);
+}
+
+#[test]
+fn a_session_that_has_not_begun_is_shown_when_it_begins() {
+    let mut world = World::new();
+    world.network = Network::NoSession;
+    for _ in 0..600 {
+        world.pass(100.0);
+        assert!(world.follower.due_ms(world.now_ms).is_some() || world.page.is_some());
     }
-    gone.input(Input::Page(Err(PageError::Status {
-        code: 404,
-        retry_after_ms: None,
-    })));
-    assert_eq!(gone.stopped, Some(Failure::Gone));
+    assert_eq!(world.stopped, Some(Failure::NoSession));
+    world.head = 7;
+    world.settle();
+}
+
+#[test]
+fn a_session_that_is_gone_is_shown_when_it_is_back_and_its_answers_are_offered() {
+    let mut world = World::new();
+    world.grants = vec!["answer".to_owned()];
+    world.head = 7;
+    world.settle();
+    world.network = Network::NoSession;
+    world.cut();
+    for _ in 0..100 {
+        world.pass(100.0);
+    }
+    assert_eq!(world.stopped, Some(Failure::Gone));
+    assert!(!world.here.is_empty(), "what was read stays");
+    world.epoch += 1;
+    world.head = 3;
+    world.settle();
+    assert_eq!(world.may_answer, [true, true]);
+}
+
+#[test]
+fn what_is_not_there_is_asked_for_ever_less_often_and_at_once_by_who_comes_back() {
+    let mut world = World::new();
+    world.network = Network::NoSession;
+    let mut asked_ms = Vec::new();
+    for _ in 0..6_000 {
+        let asked = world.page.is_some();
+        world.pass(100.0);
+        if world.page.is_some() && !asked {
+            asked_ms.push(world.now_ms);
+        }
+    }
+    let pauses: Vec<f64> = asked_ms.windows(2).map(|two| two[1] - two[0]).collect();
+    assert!(pauses.is_sorted(), "{pauses:?}");
+    assert!(
+        pauses[0] < 4_000.0 && pauses[pauses.len() - 1] > 29_000.0,
+        "{pauses:?}"
+    );
+    world.input(Input::Hidden(true));
+    world.pass(100.0);
+    world.page = None;
+    world.input(Input::Hidden(false));
+    assert!(world.page.is_some());
+    // The token is taken back meanwhile.
+    world.stopped = None;
+    world.input(no_page(401));
+    assert_eq!(world.stopped, Some(Failure::Unauthorized));
+    assert_eq!(world.follower.due_ms(world.now_ms), None);
 }
 
 #[test]

@@ -55,12 +55,29 @@ pub struct Follower {
 enum State {
     Idle,
     Loading,
-    Connecting { since_ms: f64 },
-    Opening { since_ms: f64 },
-    CatchUp { then_open: bool },
+    Connecting {
+        since_ms: f64,
+    },
+    Opening {
+        since_ms: f64,
+    },
+    CatchUp {
+        then_open: bool,
+    },
     Live,
-    Backoff { why: Loss },
-    Polling { due_ms: f64, asked: bool },
+    Backoff {
+        why: Loss,
+    },
+    Polling {
+        due_ms: f64,
+        asked: bool,
+    },
+    /// There is no such session, and that was said.
+    Absent {
+        since_ms: f64,
+        due_ms: f64,
+        asked: bool,
+    },
     Fatal,
 }
 
@@ -119,7 +136,7 @@ impl Follower {
                 let due_ms = self.backoff.due_ms(self.is_hidden).unwrap_or(now_ms);
                 due_ms.min(now_ms + 1_000.0)
             }
-            State::Polling { due_ms, asked } => match asked {
+            State::Polling { due_ms, asked } | State::Absent { due_ms, asked, .. } => match asked {
                 true => return None,
                 false => due_ms,
             },
@@ -165,8 +182,12 @@ impl Step<'_> {
             (Input::Hidden(is_hidden), _) => self.hidden(is_hidden),
             (Input::Online(is_online), _) => {
                 self.follower.is_offline = !is_online;
-                if is_online && matches!(state, State::Backoff { .. }) {
-                    self.follower.backoff.cut_short(self.now_ms);
+                match state {
+                    State::Backoff { .. } if is_online => {
+                        self.follower.backoff.cut_short(self.now_ms)
+                    }
+                    State::Absent { .. } if is_online => self.ask_soon(),
+                    _ => {}
                 }
             }
             (Input::Retry, State::Backoff { .. }) => {
@@ -219,6 +240,20 @@ impl Step<'_> {
                     self.ask_page();
                 }
             }
+            State::Absent {
+                since_ms,
+                due_ms,
+                asked,
+            } => {
+                if !asked && now_ms >= due_ms {
+                    self.follower.state = State::Absent {
+                        since_ms,
+                        due_ms,
+                        asked: true,
+                    };
+                    self.ask_page();
+                }
+            }
         }
     }
 
@@ -232,7 +267,10 @@ impl Step<'_> {
     fn awaits_page(&self) -> bool {
         matches!(
             self.follower.state,
-            State::Loading | State::CatchUp { .. } | State::Polling { asked: true, .. }
+            State::Loading
+                | State::CatchUp { .. }
+                | State::Polling { asked: true, .. }
+                | State::Absent { asked: true, .. }
         )
     }
 

@@ -9,6 +9,9 @@ use crate::connection::{Command, Failure, Loss, MAY_ANSWER, Status};
 
 impl Step<'_> {
     pub(super) fn page(&mut self, page: Page) {
+        if let State::Absent { .. } = self.follower.state {
+            self.found();
+        }
         let known = self.follower.epoch.as_ref();
         if known.is_some_and(|epoch| *epoch != page.epoch) {
             return self.begin_anew();
@@ -44,6 +47,17 @@ impl Step<'_> {
     }
 
     pub(super) fn no_page(&mut self, why: PageError) {
+        if let State::Absent { since_ms, .. } = self.follower.state
+            && !matches!(
+                why,
+                PageError::Status {
+                    code: 400 | 401 | 403 | 426,
+                    ..
+                }
+            )
+        {
+            return self.ask_later(since_ms);
+        }
         let PageError::Status {
             code,
             retry_after_ms,
@@ -55,8 +69,7 @@ impl Step<'_> {
             400 => self.stop(Failure::BadName),
             401 => self.stop(Failure::Unauthorized),
             403 => self.stop(Failure::Forbidden),
-            404 if self.follower.is_caught_up => self.stop(Failure::Gone),
-            404 => self.stop(Failure::NoSession),
+            404 => self.miss(),
             // The log was restored, or is another one by now.
             409 | 410 => self.begin_anew(),
             426 => self.stop(Failure::Version),

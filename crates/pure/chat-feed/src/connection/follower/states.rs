@@ -3,7 +3,9 @@
 use chat_event::frame::{ClientFrame, Open};
 
 use super::{State, Step};
-use crate::connection::polling::{REFUSED_SOCKETS, SOCKET_AGAIN_MS, poll_pause_ms};
+use crate::connection::polling::{
+    REFUSED_SOCKETS, SOCKET_AGAIN_MS, absent_pause_ms, poll_pause_ms,
+};
 use crate::connection::{Command, Failure, Loss, Status};
 use crate::inbox::Inbox;
 
@@ -71,6 +73,11 @@ impl Step<'_> {
             self.commands.push(Command::Disconnect);
         }
         self.commands.push(Command::Clear);
+        self.forget();
+        self.load();
+    }
+
+    fn forget(&mut self) {
         self.follower.epoch = None;
         self.follower.inbox = Inbox::after(0);
         self.follower.acked = 0;
@@ -79,7 +86,6 @@ impl Step<'_> {
         self.follower.has_ended = false;
         self.follower.is_caught_up = false;
         self.follower.told = None;
-        self.load();
     }
 
     pub(super) fn lose(&mut self, why: Loss, asked_ms: Option<u64>) {
@@ -110,6 +116,45 @@ impl Step<'_> {
         }
         self.follower.state = State::Fatal;
         self.commands.push(Command::Stop(failure));
+    }
+
+    /// There is no such session, yet or any more.
+    pub(super) fn miss(&mut self) {
+        let failure = match self.follower.is_caught_up {
+            true => Failure::Gone,
+            false => Failure::NoSession,
+        };
+        self.stop(failure);
+        self.forget();
+        // Who takes its answers says so when it is there.
+        self.follower.may_answer = false;
+        self.ask_later(self.now_ms);
+    }
+
+    /// It has not been there since then.
+    pub(super) fn ask_later(&mut self, since_ms: f64) {
+        let pause_ms = absent_pause_ms(self.now_ms - since_ms, self.follower.is_hidden);
+        self.follower.state = State::Absent {
+            since_ms,
+            due_ms: self.now_ms + pause_ms,
+            asked: false,
+        };
+    }
+
+    /// Where it is not asked for already.
+    pub(super) fn ask_soon(&mut self) {
+        let now_ms = self.now_ms;
+        match &mut self.follower.state {
+            State::Polling { due_ms, .. } | State::Absent { due_ms, .. } => *due_ms = now_ms,
+            _ => {}
+        }
+    }
+
+    /// It is there.
+    pub(super) fn found(&mut self) {
+        self.commands.push(Command::Clear);
+        self.follower.state = State::Loading;
+        self.tell(Status::Connecting);
     }
 
     pub(super) fn wait(&mut self, why: Loss) {
@@ -143,13 +188,7 @@ impl Step<'_> {
                 self.send(ClientFrame::Ping { n });
             }
             State::Backoff { .. } => self.follower.backoff.cut_short(self.now_ms),
-            State::Polling { asked: false, .. } => {
-                let due_ms = self.now_ms;
-                self.follower.state = State::Polling {
-                    due_ms,
-                    asked: false,
-                };
-            }
+            State::Polling { .. } | State::Absent { .. } => self.ask_soon(),
             _ => {}
         }
     }
