@@ -123,7 +123,7 @@ fn an_open_session_that_was_removed_is_shown_when_it_is_back() {
 #[test]
 fn an_element_shows_its_session_once_that_begins_and_again_when_it_is_back() {
     with_server("begins", 120, async |visit, program| {
-        let (server, tab) = lone_element(visit, program).await;
+        let (server, tab) = lone_element(&visit, &program).await;
         tab.run(&format!(
             "const feed = __test.feed();
              feed.token = '{}';
