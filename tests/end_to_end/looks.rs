@@ -11,14 +11,17 @@ use serde_json::json;
 use crate::accessible::{State, states};
 use crate::browser::{Tab, Visit};
 use crate::made_logs::{Writer, every_kind};
+use crate::overview::{begun, events};
+use crate::overview_answers::{ask, command};
 use crate::server::{Pipe, Server};
-use crate::sessions::{LIVE, pipe_all, with_server};
+use crate::sessions::{CATCH_UP_LIMIT, LIVE, pipe_all, with_server};
 use crate::stage::on_stage;
 use crate::stories::Story;
 use crate::{FEED, SHORT};
 
 const WIDE: (i64, i64) = (1440, 900);
 const NARROW: (i64, i64) = (390, 844);
+const MIDDLE: (i64, i64) = (760, 900);
 /// As the README shows it.
 const README: (i64, i64) = (1440, 680);
 /// A feed in somebody's page.
@@ -198,7 +201,8 @@ fn no_state_sticks_out_of_a_wide_or_a_narrow_window() {
         widened(&tab, &server, &mut looks).await;
         failures(&visit, &server, &mut looks).await;
         readme(&tab, &program, &mut looks).await;
-        looks.end(90);
+        overview(&tab, &program, &mut looks).await;
+        looks.end(96);
     });
 }
 
@@ -241,6 +245,35 @@ async fn readme(tab: &Tab, program: &Path, looks: &mut Looks) {
     open(tab, &server, session).await;
     tab.run("const feed = __test.feed(); feed.setAttribute('fold', 'none'); __test.one('.panel-toggle').click(); await __test.rest(); __test.one('.tree__open').click(); feed.scroller.dispatchEvent(new WheelEvent('wheel')); await __test.frames(2); feed.scroller.scrollTop = 90; await __test.rest()").await;
     looks.at(tab, "readme", &[README]).await;
+}
+
+/// The list where nothing is open: sessions that wait for somebody, that go on, and that are over.
+async fn overview(tab: &Tab, program: &Path, looks: &mut Looks) {
+    let server = Server::start(program).await;
+    let stories = [
+        ("todos", "Plan the work for the next release"),
+        ("subagent", "Let a helper count the files"),
+        ("parallel", "Look at everything at once, then make it big"),
+    ];
+    record(&server, &stories).await;
+    let clear = command("r1", "cargo clean --package tidepool");
+    ask(&server, "clear", "permission_request", clear).await;
+    let choices =
+        json!([{"label": "Keep"}, {"label": "Drop", "description": "Two clients still use it"}]);
+    let question = json!({"text": "Keep TLS 1.0?", "options": choices});
+    let questions = json!({"requestId": "r2", "questions": [question]});
+    ask(&server, "harden", "question_request", questions).await;
+    let long = command("r3", &"cargo test --package tidepool ".repeat(9));
+    ask(&server, "tests", "permission_request", long).await;
+    let goes_on = events("goes-on", 0, &begun("Measure the first rows"));
+    server.send("goes-on", &goes_on).await;
+    tab.goto("about:blank").await;
+    tab.look(false, WIDE).await;
+    tab.goto(&format!("{}/#token={}", server.url, server.token))
+        .await;
+    let listed = "document.querySelectorAll('.session').length === 7 && document.querySelectorAll('.answers').length === 3";
+    tab.wait_for("the sessions", CATCH_UP_LIMIT, listed).await;
+    looks.at(tab, "overview", &[WIDE, MIDDLE, NARROW]).await;
 }
 
 /// What there is to see where there is no session.

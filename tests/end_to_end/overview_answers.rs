@@ -13,13 +13,14 @@ use crate::sessions::{CATCH_UP_LIMIT, with_server};
 const SEEN: &str = "Object.fromEntries([...document.querySelectorAll('.answers')].map((answers) => [answers.dataset.answers, [...answers.querySelectorAll('button')].filter((button) => button.checkVisibility({ visibilityProperty: true })).map((button) => button.textContent)]))";
 
 /// A session that asks this.
-async fn ask(server: &Server, session: &str, kind: &'static str, payload: Value) {
+pub(crate) async fn ask(server: &Server, session: &str, kind: &'static str, payload: Value) {
     let mut told = begun(session);
     told.push((kind, payload));
     server.send(session, &events(session, 0, &told)).await;
 }
 
-fn command(request: &str, command: &str) -> Value {
+/// A permission that is asked for to run this.
+pub(crate) fn command(request: &str, command: &str) -> Value {
     json!({"requestId": request, "toolName": "Bash", "args": {"command": command}})
 }
 
