@@ -19,6 +19,7 @@ use chat_event::payload::{ErrorEvent, Interrupt, SessionStart, ToolResult, Usage
 use chat_event::{Extra, Json};
 use serde_json::{Map, Value, json};
 
+use crate::codex::{Files, of_patch_text};
 use crate::dialect::Normalizer;
 use crate::edit::{file_edit, named_edit, shown_path};
 use crate::emit::{Emitter, hash};
@@ -49,6 +50,8 @@ pub(crate) fn session_of(value: &Value) -> Option<String> {
 #[derive(Debug)]
 pub(crate) struct Copilot {
     track: Track,
+    /// What patches made of files.
+    files: Files,
     /// How the turn would end now.
     outcome: &'static str,
     /// It was stopped, or the program began anew: what it had begun does not come back.
@@ -62,6 +65,7 @@ impl Copilot {
     pub(crate) fn new() -> Self {
         Copilot {
             track: Track::new(),
+            files: Files::default(),
             outcome: "interrupted",
             stopped: false,
             thought: 0,
@@ -160,7 +164,10 @@ impl Copilot {
             return emitter.raw(&self.track.place(), FORMAT, "call without an id", call);
         };
         let args = match call.get("arguments") {
-            Some(Value::String(text)) => serde_json::from_str(text).unwrap_or(Value::Null),
+            // Some tools are called with a text of their own, as `apply_patch` is.
+            Some(Value::String(text)) => {
+                serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone()))
+            }
             Some(args) => args.clone(),
             None => Value::Null,
         };
@@ -215,10 +222,21 @@ impl Copilot {
     }
 
     fn edit(&mut self, emitter: &mut Emitter, call: &Call, unified: &str) {
+        let cwd = self.track.facts.cwd();
+        if let Some(changes) = call
+            .args
+            .as_str()
+            .and_then(|text| of_patch_text(text, None))
+        {
+            for change in changes {
+                let edit = self.files.edit(&call.id, cwd.as_deref(), &change);
+                self.track.edit(emitter, call, edit);
+            }
+            return;
+        }
         let Some(path) = text_of(&call.args, "path") else {
             return;
         };
-        let cwd = self.track.facts.cwd();
         let shown = shown_path(cwd.as_deref(), path);
         let change = match call.name.as_str() {
             "create" => Change::Created,

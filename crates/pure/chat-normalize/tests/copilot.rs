@@ -144,6 +144,42 @@ fn agents_edits_and_stops_are_told() {
 }
 
 #[test]
+fn a_tool_that_is_called_with_a_text_keeps_it_and_a_patch_is_what_it_changed() {
+    let patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-a\n+b\n*** Add File: b.txt\n+new\n*** End Patch\n";
+    let lines = [
+        event(0, "session.start", json!({"sessionId": "s1"})),
+        event(1, "user.message", json!({"content": "Go"})),
+        event(
+            2,
+            "assistant.message",
+            json!({"messageId": "m1", "content": "",
+                "toolRequests": [{"toolCallId": "c1", "name": "apply_patch", "arguments": patch}]}),
+        ),
+        event(
+            3,
+            "tool.execution_complete",
+            json!({"toolCallId": "c1", "success": true, "result": {"content": "Done"}}),
+        ),
+    ];
+    let events = read_lines(Dialect::Copilot, &lines).events;
+    assert_sound("a patch", &events);
+    assert_eq!(
+        told(&events)[2..5],
+        [
+            "call c1 apply_patch",
+            "result c1 Done",
+            "edit modified a.txt +1 -1",
+        ]
+    );
+    assert_eq!(told(&events)[5], "edit created b.txt +1 -0");
+    let args = events.iter().find_map(|event| match &event.payload {
+        Payload::ToolCall(call) => Some(call.args.to_value()),
+        _ => None,
+    });
+    assert_eq!(args, Some(json!(patch)));
+}
+
+#[test]
 fn words_of_the_user_while_a_call_runs_steer_it_and_behind_a_stop_begin_a_turn() {
     let call = |n: u64, call: &str| {
         let requests = json!([{"toolCallId": call, "name": "bash", "arguments": {}}]);

@@ -279,6 +279,36 @@ fn a_message_that_grows_is_told_once_and_its_calls_when_they_end() {
     assert_eq!(code, Some(3));
 }
 
+/// A command may print the words that its exit code stands behind.
+#[test]
+fn the_exit_code_stands_behind_what_the_command_printed() {
+    let code = |output: &str| {
+        let mut answer = message("m2", "gemini", json!(""));
+        answer["toolCalls"] = json!([{"id": "c1", "name": "run_shell_command", "args": {"command": "cat log"}, "status": "success",
+            "result": [{"functionResponse": {"id": "c1", "response": {"output": output}}}]}]);
+        let lines = [header(), message("m1", "user", json!("Run")), answer];
+        let events = read_lines(Dialect::GeminiChat, &lines).events;
+        let mut results = events.iter().filter_map(|event| match &event.payload {
+            Payload::ToolResult(result) => Some(result.exit_code),
+            _ => None,
+        });
+        results.next().unwrap()
+    };
+    let behind = "Signal: (none)\nBackground PIDs: (none)\nProcess Group PGID: 12";
+    assert_eq!(
+        code(&format!("Output: Exit Code: 7 (see ticket)\n{behind}")),
+        None
+    );
+    assert_eq!(
+        code(&format!("Output: Exit Code: 7\nExit Code: 2\n{behind}")),
+        Some(2)
+    );
+    assert_eq!(
+        code(&format!("Output: x\nExit Code: (none)\n{behind}")),
+        None
+    );
+}
+
 #[test]
 fn calls_among_parts_are_told_with_what_the_user_is_said_to_answer() {
     let asks = |id: Value| json!([{"text": "inner", "thought": true}, {"text": "I look."}, {"functionCall": {"id": id, "name": "list_directory", "args": {}}}]);

@@ -332,6 +332,25 @@ fn a_prompt_that_waited_and_was_not_answered_is_not_completed() {
 }
 
 #[test]
+fn answers_to_one_prompt_after_the_session_rested_are_turns_with_ids_of_their_own() {
+    let whole = json!({"finish": "stop", "time": {"created": 1, "completed": 2_000}});
+    let answer = |n: u64, prompt: &str| {
+        [
+            info(&format!("msg_a{n}"), Some(prompt), whole.clone()),
+            bus("session.idle", json!({})),
+        ]
+    };
+    let prompts = ["msg_1", "msg_1~2", "msg_1", "msg_1", "msg_1~2"];
+    let lines: Vec<Value> = (0..)
+        .zip(prompts)
+        .flat_map(|(n, prompt)| answer(n, prompt))
+        .collect();
+    let wanted = ["msg_1", "msg_1~2", "msg_1~3", "msg_1~4", "msg_1~2~2"];
+    let wanted = wanted.map(|id| format!("{id} completed"));
+    assert_eq!(ends(&lines), wanted);
+}
+
+#[test]
 fn a_turn_that_recovers_did_not_fail() {
     let whole = |id: &str, mut held: Value| {
         held["time"] = json!({"created": 1, "completed": 2_000});

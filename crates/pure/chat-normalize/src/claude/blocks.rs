@@ -11,7 +11,7 @@ use chat_event::payload::{
 use serde_json::Value;
 
 use super::results;
-use super::session::Session;
+use super::session::{OpenMessage, Session};
 use crate::emit::{Emitter, Place};
 use crate::value::{list_of, str_of, text_of};
 
@@ -220,7 +220,7 @@ impl Session {
             .0
             .push_str(text);
         self.open_messages
-            .insert((place.parent_tool_call_id.clone(), native_id.to_owned()));
+            .insert(OpenMessage::new(&place, native_id));
         let chunk = AssistantChunk {
             text: text.to_owned(),
             part: Some(part),
@@ -251,7 +251,7 @@ impl Session {
             .0
             .push_str(text);
         self.open_messages
-            .insert((place.parent_tool_call_id.clone(), native_id.to_owned()));
+            .insert(OpenMessage::new(&place, native_id));
         let chunk = ThinkingChunk {
             text: text.to_owned(),
             part: Some(part),

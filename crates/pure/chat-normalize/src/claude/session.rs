@@ -27,7 +27,7 @@ use crate::facts::Facts;
 use crate::recent::Recent;
 use agents::Agents;
 pub(crate) use calls::Call;
-pub(crate) use messages::{Message, Parts};
+pub(crate) use messages::{Message, OpenMessage, Parts};
 pub(crate) use turns::Turn;
 
 /// The state of one session. Of what is over, that is kept which a late line may name: of the last 28,672 calls and
@@ -45,8 +45,8 @@ pub(crate) struct Session {
     n_messages: u64,
     /// With so many messages those that are whole and far back are forgotten; 0 at the beginning.
     forget_at: usize,
-    /// Those of which chunks came whose whole text did not, by the call they stand in and the provider's id.
-    pub(crate) open_messages: BTreeSet<(Option<String>, String)>,
+    /// Those of which chunks came whose whole text did not.
+    pub(crate) open_messages: BTreeSet<OpenMessage>,
     pub(crate) asks: Asks,
     pub(crate) tasks: Tasks,
     pub(crate) spent: Spent,

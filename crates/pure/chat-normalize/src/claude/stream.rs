@@ -2,9 +2,9 @@
 //!
 //! | line | turn |
 //! |---|---|
-//! | `system/init` | one begins: it comes again at every turn |
+//! | `system/init` | one begins: it comes again at every turn; an open one ends as interrupted, unless a task's end began this |
 //! | a person's replayed words, no turn open | one begins |
-//! | `result` | the oldest open one ends: a result can be held back until the next turn has begun |
+//! | `result` | the oldest open one ends: a result can be held back until a turn has begun that a task's end woke |
 //! | the stream ends | every open one ends as interrupted |
 //!
 //! A turn is the system's where a background task ended since the main agent last spoke, else the user's. Branching
@@ -87,6 +87,14 @@ impl ClaudeStream {
         }
     }
 
+    /// Closes what is open and goes on no more.
+    fn close_turns(&mut self, emitter: &mut Emitter) {
+        self.session.close_all(
+            emitter,
+            |turn| if turn.failed { "failed" } else { "interrupted" },
+        );
+    }
+
     fn place(&self, line: &Value) -> Place {
         self.session.place(
             text_of(line, "parent_tool_use_id"),
@@ -158,10 +166,7 @@ impl Normalizer for ClaudeStream {
             );
         }
         let cut_off = self.session.in_turn();
-        self.session.close_all(
-            emitter,
-            |turn| if turn.failed { "failed" } else { "interrupted" },
-        );
+        self.close_turns(emitter);
         self.session.asks.expire_all(emitter);
         let reason = match (cut_off, self.ended_well) {
             (true, _) => "the stream stopped before the turn was over",

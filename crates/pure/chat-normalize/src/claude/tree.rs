@@ -9,7 +9,8 @@ use std::collections::{BTreeSet, VecDeque};
 
 use crate::recent::{LATE_SMALL, Recent};
 
-/// How far is climbed through turns that were left before; a person does not go back into dead branches that often.
+/// How many turns that were left before are made part of the tree again by one that stands below them; a person does not
+/// go back into dead branches that often.
 const MAX_CLIMB: usize = 1000;
 
 /// Turns that are known; those before are not gone back behind.
@@ -22,14 +23,21 @@ pub(crate) struct Tree {
     /// The last turns; the first of them has the number `n_forgotten`.
     turns: VecDeque<TreeTurn>,
     n_forgotten: usize,
-    /// Those that no one went back behind.
-    alive: BTreeSet<usize>,
+    /// Those that stand below no other.
+    roots: BTreeSet<usize>,
 }
 
 #[derive(Debug)]
 struct TreeTurn {
     id: String,
     parent: Option<usize>,
+    /// Those below it that are `hung`.
+    children: Vec<usize>,
+    /// Its parent, or the roots, lists it. What was left behind is taken down, so that no one looks at it again before
+    /// something alive stands below it.
+    hung: bool,
+    /// No one went back behind it.
+    alive: bool,
 }
 
 impl Tree {
@@ -60,13 +68,16 @@ impl Tree {
         self.turns.push_back(TreeTurn {
             id: id.to_owned(),
             parent: above,
+            children: Vec::new(),
+            hung: false,
+            alive: true,
         });
         let at = self.n_forgotten + self.turns.len() - 1;
-        self.alive.insert(at);
+        self.hang(at);
         self.turn_of.insert(uuid, Some(at));
         if self.turns.len() > MAX_TURNS {
             self.turns.pop_front();
-            self.alive.remove(&self.n_forgotten);
+            self.roots.remove(&self.n_forgotten);
             self.n_forgotten += 1;
         }
         left
@@ -74,41 +85,47 @@ impl Tree {
 
     /// Marks the turns below `above` as left behind.
     fn leave(&mut self, above: Option<usize>) -> Vec<String> {
-        let first = above.map_or(0, |above| above + 1);
-        let mut below = BTreeSet::new();
-        // A turn stands behind its parent, so one pass in order finds all.
-        for at in self.alive.range(first..) {
-            if self.is_below(*at, above, &below) {
-                below.insert(*at);
-            }
+        let mut below = match above {
+            Some(above) => self
+                .at(above)
+                .map(|turn| std::mem::take(&mut turn.children)),
+            None => Some(std::mem::take(&mut self.roots).into_iter().collect()),
         }
-        self.alive.retain(|at| !below.contains(at));
-        let below = below.iter().filter_map(|at| self.at(*at));
-        below.map(|turn| turn.id.clone()).collect()
+        .unwrap_or_default();
+        let mut left = BTreeSet::new();
+        while let Some(at) = below.pop() {
+            let Some(turn) = self.at(at) else { continue };
+            turn.hung = false;
+            if std::mem::replace(&mut turn.alive, false) {
+                left.insert(at);
+            }
+            below.append(&mut turn.children);
+        }
+        let left = left.into_iter();
+        left.filter_map(|at| Some(self.at(at)?.id.clone()))
+            .collect()
     }
 
-    fn at(&self, at: usize) -> Option<&TreeTurn> {
-        self.turns.get(at.checked_sub(self.n_forgotten)?)
+    fn at(&mut self, at: usize) -> Option<&mut TreeTurn> {
+        self.turns.get_mut(at.checked_sub(self.n_forgotten)?)
     }
 
-    fn is_below(&self, at: usize, above: Option<usize>, below: &BTreeSet<usize>) -> bool {
-        let Some(mut parent) = self.at(at).map(|turn| turn.parent) else {
-            return false;
-        };
+    /// Makes a turn part of the tree, with those above it that were taken down.
+    fn hang(&mut self, mut at: usize) {
         for _ in 0..MAX_CLIMB {
-            if parent == above || parent.is_some_and(|parent| below.contains(&parent)) {
-                return true;
+            let Some(turn) = self.at(at).filter(|turn| !turn.hung) else {
+                return;
+            };
+            turn.hung = true;
+            let Some(parent) = turn.parent else {
+                self.roots.insert(at);
+                return;
+            };
+            if let Some(above) = self.at(parent) {
+                above.children.push(at);
             }
-            match parent {
-                // Above a turn that is still alive and not below there is nothing more to find.
-                Some(at) if !self.alive.contains(&at) => match self.at(at) {
-                    Some(turn) => parent = turn.parent,
-                    None => return false,
-                },
-                Some(_) | None => return false,
-            }
+            at = parent;
         }
-        false
     }
 }
 
@@ -137,6 +154,42 @@ mod tests {
         assert!(tree.turn("u3", None, "t3").is_empty());
         assert!(tree.turn("u4", Some("lost"), "t4").is_empty());
         assert!(tree.turn("u5", Some("u5"), "t5").is_empty());
+    }
+
+    /// What is left behind is what stands below and was not left before, as a walk up from each turn says.
+    #[test]
+    fn what_is_left_behind_is_what_stands_below() {
+        // A small generator of numbers that look like chance, the same each time.
+        let mut seed = 1_u32;
+        let mut any = |below: usize| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 8) as usize % below
+        };
+        for _ in 0..200 {
+            let mut tree = Tree::default();
+            let mut parents: Vec<Option<usize>> = Vec::new();
+            let mut alive: Vec<bool> = Vec::new();
+            for at in 0..40 {
+                let parent = (at > 0).then(|| at - 1 - any(at) * any(2));
+                let named = parent.map(|parent| format!("u{parent}"));
+                let left = tree.turn(&format!("u{at}"), named.as_deref(), &format!("t{at}"));
+                let is_below = |mut it: usize| loop {
+                    match parents[it] {
+                        above if above == parent => return true,
+                        Some(above) => it = above,
+                        None => return false,
+                    }
+                };
+                let goes_back = parent.is_some_and(|parent| parent + 1 < at);
+                let below = (0..at).filter(|it| goes_back && alive[*it] && is_below(*it));
+                let below: Vec<usize> = below.collect();
+                let wanted: Vec<String> = below.iter().map(|it| format!("t{it}")).collect();
+                assert_eq!(left, wanted, "turn {at} below {parent:?}");
+                below.into_iter().for_each(|it| alive[it] = false);
+                parents.push(parent);
+                alive.push(true);
+            }
+        }
     }
 
     #[test]

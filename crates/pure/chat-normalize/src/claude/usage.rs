@@ -45,13 +45,18 @@ impl Sums {
         })
     }
 
-    fn less(self, before: Sums) -> Sums {
-        Sums {
-            input: self.input.saturating_sub(before.input),
-            output: self.output.saturating_sub(before.output),
-            cache_read: self.cache_read.saturating_sub(before.cache_read),
-            cache_write: self.cache_write.saturating_sub(before.cache_write),
-        }
+    /// What came since `before`: all of it where it counts anew, as a run may that was started again.
+    fn since(self, before: Sums) -> Sums {
+        let less = |now: u64, before: u64| now.checked_sub(before);
+        let since = || {
+            Some(Sums {
+                input: less(self.input, before.input)?,
+                output: less(self.output, before.output)?,
+                cache_read: less(self.cache_read, before.cache_read)?,
+                cache_write: less(self.cache_write, before.cache_write)?,
+            })
+        };
+        since().unwrap_or(self)
     }
 
     fn total(self) -> u64 {
@@ -81,7 +86,7 @@ impl Spent {
         let of_all = result
             .get("model_usage_since_last_result")
             .and_then(Sums::of)
-            .or_else(|| Some(total?.less(before.unwrap_or_default())));
+            .or_else(|| Some(total?.since(before.unwrap_or_default())));
         let of_main = result.get("usage").filter(|usage| usage.is_object());
         let of_main = of_main.map(|tokens| usage("turn", tokens, None));
         // A result that was held back is told with the figures of the one before it.
@@ -120,7 +125,9 @@ impl Spent {
             return Some(rounded(costs.fold(0.0, |sum, cost| sum + cost)));
         }
         let total = total?;
-        Some(rounded((total - before.unwrap_or(0.0)).max(0.0)))
+        // A sum that fell counts anew.
+        let before = before.filter(|before| *before <= total);
+        Some(rounded(total - before.unwrap_or(0.0)))
     }
 }
 

@@ -217,11 +217,20 @@ pub(crate) fn answer_text(answer: &Value) -> String {
     }
 }
 
-/// The exit code in a command's answer; none is written where it is 0 (0.61) or for all commands (before).
+/// The exit code in a command's answer; none is written where it is 0 (0.61) or for all commands (before). It stands
+/// behind what the command printed, which may hold the same words.
 fn exit_code(output: &str) -> Option<i64> {
-    let (_, behind) = output.rsplit_once("Exit Code: ")?;
-    let digits = behind.find(|c: char| !c.is_ascii_digit() && c != '-');
-    behind.get(..digits.unwrap_or(behind.len()))?.parse().ok()
+    let is_behind = |line: &&str| {
+        ["Signal: ", "Background PIDs: ", "Process Group PGID: "]
+            .iter()
+            .any(|name| line.starts_with(name))
+    };
+    let last = output
+        .trim_end()
+        .lines()
+        .rev()
+        .find(|line| !is_behind(line))?;
+    last.strip_prefix("Exit Code: ")?.trim_end().parse().ok()
 }
 
 /// The edit that a call made.

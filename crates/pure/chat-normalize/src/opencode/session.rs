@@ -70,7 +70,7 @@ pub(crate) struct Session {
     /// What was said of a message or part, for when it is taken back.
     pub(crate) said: HashMap<String, Vec<String>>,
     children: BTreeMap<String, Child>,
-    turn_ids: Recent<()>,
+    turn_ids: Recent<u32>,
     /// With so many messages the oldest are forgotten.
     pub(super) forget_at: usize,
     /// The agent that answered last.

@@ -29,6 +29,29 @@ pub(crate) struct Parts {
     pub(crate) open: BTreeMap<u32, (String, Place)>,
 }
 
+/// A message that has open parts, found by the turn and the call they stand in: what closes looks at what it closes alone.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct OpenMessage {
+    turn_id: Option<String>,
+    parent_tool_call_id: Option<String>,
+    /// The provider's.
+    id: String,
+}
+
+impl OpenMessage {
+    pub(crate) fn new(place: &Place, id: &str) -> Self {
+        OpenMessage {
+            turn_id: place.turn_id.clone(),
+            parent_tool_call_id: place.parent_tool_call_id.clone(),
+            id: id.to_owned(),
+        }
+    }
+
+    fn is_in(&self, place: &Place) -> bool {
+        self.turn_id == place.turn_id && self.parent_tool_call_id == place.parent_tool_call_id
+    }
+}
+
 impl Session {
     /// The message with the provider's id `id`, as it stands in the turn of `place`.
     pub(crate) fn message(&mut self, id: &str, place: &Place) -> &mut Message {
@@ -78,46 +101,46 @@ impl Session {
     }
 
     /// Writes the `_done` of parts whose chunks came and whose whole text did not.
-    pub(crate) fn close_parts(
-        &mut self,
-        emitter: &mut Emitter,
-        stays_open: &dyn Fn(&Place) -> bool,
-    ) {
-        for (parent, id) in std::mem::take(&mut self.open_messages) {
-            self.close_parts_of(emitter, parent, id, stays_open);
+    pub(crate) fn close_parts(&mut self, emitter: &mut Emitter) {
+        for message in std::mem::take(&mut self.open_messages) {
+            self.close_parts_of(emitter, &message);
         }
     }
 
-    /// As `close_parts`, for what stands in the call `parent`, or outside any call.
-    pub(crate) fn close_parts_in(
+    /// As `close_parts`, for what stands in a turn.
+    pub(crate) fn close_parts_in_turn(&mut self, emitter: &mut Emitter, turn_id: &str) {
+        let turn = Place {
+            turn_id: Some(turn_id.to_owned()),
+            ..Place::default()
+        };
+        self.close_parts_while(emitter, &turn, |open| open.turn_id == turn.turn_id);
+    }
+
+    /// As `close_parts`, for what one agent says in one turn.
+    pub(crate) fn close_parts_at(&mut self, emitter: &mut Emitter, place: &Place) {
+        self.close_parts_while(emitter, place, |open| open.is_in(place));
+    }
+
+    fn close_parts_while(
         &mut self,
         emitter: &mut Emitter,
-        parent: Option<&String>,
-        stays_open: &dyn Fn(&Place) -> bool,
+        first: &Place,
+        is_wanted: impl Fn(&OpenMessage) -> bool,
     ) {
-        let first = (parent.cloned(), String::new());
-        let open = self
-            .open_messages
-            .range(first..)
-            .take_while(|(of, _)| of.as_ref() == parent);
-        for (parent, id) in open.cloned().collect::<Vec<_>>() {
-            self.open_messages.remove(&(parent.clone(), id.clone()));
-            self.close_parts_of(emitter, parent, id, stays_open);
+        let open = self.open_messages.range(OpenMessage::new(first, "")..);
+        let wanted: Vec<OpenMessage> = open.take_while(|it| is_wanted(it)).cloned().collect();
+        for message in wanted {
+            self.open_messages.remove(&message);
+            self.close_parts_of(emitter, &message);
         }
     }
 
-    fn close_parts_of(
-        &mut self,
-        emitter: &mut Emitter,
-        parent: Option<String>,
-        id: String,
-        stays_open: &dyn Fn(&Place) -> bool,
-    ) {
-        let Some(message) = self.messages.get_mut(&id) else {
+    fn close_parts_of(&mut self, emitter: &mut Emitter, open: &OpenMessage) {
+        let Some(message) = self.messages.get_mut(&open.id) else {
             return;
         };
         let response_id = message.response_id.clone();
-        for (part, text, place) in message.text.take_open(stays_open) {
+        for (part, text, place) in message.text.take_open(open) {
             let done = AssistantDone {
                 text,
                 part: Some(part),
@@ -125,7 +148,7 @@ impl Session {
             };
             emitter.add_as(&format!("{response_id}:text{part}:cut"), &place, done);
         }
-        for (part, text, place) in message.thinking.take_open(stays_open) {
+        for (part, text, place) in message.thinking.take_open(open) {
             let done = ThinkingDone {
                 text,
                 part: Some(part),
@@ -133,18 +156,16 @@ impl Session {
             };
             emitter.add_as(&format!("{response_id}:thinking{part}:cut"), &place, done);
         }
-        if !message.text.open.is_empty() || !message.thinking.open.is_empty() {
-            self.open_messages.insert((parent, id));
-        }
     }
 }
 
 impl Parts {
-    fn take_open(&mut self, stays_open: &dyn Fn(&Place) -> bool) -> Vec<(u32, String, Place)> {
+    /// Closes what is open where `message` says.
+    fn take_open(&mut self, message: &OpenMessage) -> Vec<(u32, String, Place)> {
         let parts: Vec<u32> = self
             .open
             .iter()
-            .filter(|(_, (_, place))| !stays_open(place))
+            .filter(|(_, (_, place))| message.is_in(place))
             .map(|(part, _)| *part)
             .collect();
         let mut taken = Vec::new();

@@ -94,7 +94,7 @@ impl Session {
             return;
         }
         let turn = self.turns.remove(0);
-        self.close_parts(emitter, &|place| place.turn_id.as_ref() != Some(&turn.id));
+        self.close_parts_in_turn(emitter, &turn.id);
         let place = Place {
             turn_id: Some(turn.id.clone()),
             ..Place::default()
@@ -111,7 +111,7 @@ impl Session {
         emitter: &mut Emitter,
         outcome: impl Fn(&Turn) -> &'static str,
     ) {
-        self.close_parts(emitter, &|_| false);
+        self.close_parts(emitter);
         while let Some(turn) = self.turns.first() {
             let outcome = outcome(turn);
             let is_last = self.turns.len() == 1;

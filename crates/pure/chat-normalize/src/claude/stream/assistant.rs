@@ -20,9 +20,7 @@ impl ClaudeStream {
         let message = line.get("message").unwrap_or(&Value::Null);
         if is_true(line, "is_api_error_message") || text_of(line, "error").is_some() {
             let code = text_of(line, "api_error_type").or_else(|| text_of(line, "error"));
-            if let Some(turn) = self.session.turns.last_mut() {
-                turn.failed = true;
-            }
+            self.main_fails(&place, true);
             self.session.api_error(emitter, &place, (code, message));
             return;
         }
@@ -31,5 +29,15 @@ impl ClaudeStream {
         emitter.keep_ids(true);
         self.session.assistant_blocks(emitter, &place, message);
         emitter.keep_ids(false);
+        self.main_fails(&place, false);
+    }
+
+    /// Whether the newest answer of the main agent is an error. What became of a sub-agent is its call's result.
+    fn main_fails(&mut self, place: &Place, failed: bool) {
+        if place.parent_tool_call_id.is_none()
+            && let Some(turn) = self.session.turns.last_mut()
+        {
+            turn.failed = failed;
+        }
     }
 }

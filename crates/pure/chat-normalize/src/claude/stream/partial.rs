@@ -31,12 +31,7 @@ impl ClaudeStream {
                 }
                 let place = self.place(line);
                 // What an attempt that broke off left open is closed by the next one.
-                let same = |other: &Place| {
-                    other.parent_tool_call_id != place.parent_tool_call_id
-                        || other.turn_id != place.turn_id
-                };
-                let parent_call = place.parent_tool_call_id.as_ref();
-                self.session.close_parts_in(emitter, parent_call, &same);
+                self.session.close_parts_at(emitter, &place);
                 self.streaming.remove(&parent);
                 let mut current = Map::new();
                 current.insert("id".to_owned(), Value::String(id));

@@ -157,6 +157,9 @@ impl ClaudeStream {
         let trigger = if std::mem::take(&mut self.woken) {
             "system"
         } else {
+            // The result of a turn is held back for what a task's end began, and for nothing else: this is the
+            // program started again, after it was killed.
+            self.close_turns(emitter);
             "user"
         };
         let id = emitter.line_id().to_owned();

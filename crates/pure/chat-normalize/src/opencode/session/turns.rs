@@ -53,11 +53,18 @@ impl Session {
 
     /// Opens a turn; its id, made different where it was used before.
     pub(crate) fn open_turn(&mut self, emitter: &mut Emitter, id: &str, trigger: &str) -> String {
+        // The number is kept: an id that all turns bear must not be counted through for each.
+        let mut n = self.turn_ids.get(id).map_or(1, |n| n + 1);
         let mut turn_id = id.to_owned();
-        let mut n = 1;
-        while !self.turn_ids.insert(&turn_id, ()) {
-            n += 1;
+        while n > 1 && {
             turn_id = format!("{id}~{n}");
+            self.turn_ids.contains(&turn_id)
+        } {
+            n += 1;
+        }
+        *self.turn_ids.entry(id) = n;
+        if n > 1 {
+            self.turn_ids.insert(&turn_id, 1);
         }
         let turn = Turn {
             id: turn_id.clone(),
