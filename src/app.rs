@@ -329,7 +329,7 @@ impl Page {
         let commands = dom::listen(&self.feed, "af-command", move |event| {
             if dom::detail_of(&event, "command").as_deref() == Some("sessions") {
                 event.prevent_default();
-                page.state.toggle_list();
+                page.toggle_list();
             }
         });
         let selected = dom::listen(&self.feed, "af-select", |event| {

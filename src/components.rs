@@ -178,6 +178,22 @@ impl Context {
         }
     }
 
+    /// Where what has the focus is about to go, within `from`, keys go on in `to`, or else in the rows: with none that has
+    /// it, no key would act.
+    fn hand_focus_on(&self, from: &str, to: Option<&str>) {
+        let list = self.list.borrow();
+        let Some(scroller) = list.as_ref().map(|list| list.scroller()) else {
+            return;
+        };
+        let Some(frame) = scroller.parent_element() else {
+            return;
+        };
+        if dom::first_in(&frame, from).is_some_and(|place| dom::has_focus(&place)) {
+            let to = to.and_then(|to| dom::first_in(&frame, to));
+            dom::focus(to.as_ref().unwrap_or(scroller));
+        }
+    }
+
     /// Opens or closes a row; its header stays where it is.
     pub(crate) fn toggle(&self, row: impl Into<Row>) {
         let row = row.into();

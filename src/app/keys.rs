@@ -3,12 +3,12 @@
 
 use std::rc::Rc;
 
-use leptos::prelude::GetUntracked;
+use leptos::prelude::{GetUntracked, WithUntracked, untrack};
 
-use super::{Page, first};
+use super::{Open, Page, first};
 use crate::element;
 use crate::platform::dom::{self, Element, Event};
-use crate::platform::{custom_element, frame};
+use crate::platform::{custom_element, frame, style};
 
 /// The rows of the list, and the button that shows it where it is hidden.
 const LIST: &str = ".sessions__all";
@@ -77,7 +77,18 @@ impl Page {
     }
 
     /// Shows or hides the list; the focus stays with it, or with the button that shows it again.
-    fn toggle_list(&self) {
+    pub(super) fn toggle_list(&self) {
+        if style::is_one_column() {
+            // The list and what is open take turns: what is wanted beside each other stays as it was.
+            let is_open = self
+                .state
+                .open
+                .with_untracked(|open| *open != Open::Nothing);
+            if is_open && !untrack(|| self.state.is_alone()) {
+                self.go_back_to_list();
+            }
+            return;
+        }
         let shown = self.state.list_shown.get_untracked();
         let has_focus = |selector| {
             let root = dom::by_id(first::ROOT_ID);

@@ -209,7 +209,7 @@ pub(crate) const TABLE: &[Section] = &[
             bind(&[">"], Command::Faster, "Faster"),
             bind(&["<"], Command::Slower, "Slower"),
             bind(&["i"], Command::SkipIdle, "Skip idle stretches, or not"),
-            bind(&["L"], Command::Live, "To the newest, or back from it"),
+            bind(&["L"], Command::Live, "To the newest"),
         ],
     },
     Section {

@@ -67,6 +67,14 @@ impl Context {
         }
     }
 
+    /// To the end, or the newest of a session that goes on; that needs no bar then.
+    fn go_to_newest(&self) {
+        // The button is of no use there.
+        self.hand_focus_on(".transport__live", Some(".strip"));
+        self.play(Command::Live);
+        self.transport.opened.set(false);
+    }
+
     /// Whether there is more than one moment to go to.
     pub(crate) fn has_moments(&self) -> bool {
         self.store.player(|player| player.clock().n_events() > 1)
@@ -151,7 +159,11 @@ pub(crate) fn view(ctx: Ctx, grid: Element) -> impl IntoView {
         })
     });
     move || {
-        shown.get().then(|| {
+        let shown = shown.get();
+        if !shown {
+            ctx.with_value(|context| context.hand_focus_on(".transport", None));
+        }
+        shown.then(|| {
             div()
                 .class("transport")
                 .attr("part", "player")
@@ -209,7 +221,12 @@ pub(crate) fn on_key(
             let skips = context.store.player(|player| player.skips_idle());
             Command::SkipIdle(!skips)
         }
-        Key::Live => Command::Live,
+        Key::Live => {
+            if context.has_moments() {
+                context.go_to_newest();
+            }
+            return true;
+        }
         // All others are the feed's.
         _ => return false,
     };

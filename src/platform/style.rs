@@ -119,6 +119,11 @@ pub(crate) fn can_hover() -> bool {
     says("(hover: hover)")
 }
 
+/// Whether the page has room for one column only, as `app.css` has it.
+pub(crate) fn is_one_column() -> bool {
+    says("(max-width: 719px)")
+}
+
 fn says(query: &str) -> bool {
     let query = super::dom::window().match_media(query);
     query.ok().flatten().is_some_and(|query| query.matches())

@@ -52,6 +52,7 @@ pub(super) fn pill(ctx: Ctx, view: ArcRwSignal<View>, needed: ArcRwSignal<usize>
         .attr("hidden", hidden)
         .on(ev::click, move |_| {
             ctx.with_value(|context| {
+                context.hand_focus_on(".pill", None);
                 if let Some(list) = &*context.list.borrow() {
                     list.follow_end();
                 }

@@ -144,6 +144,9 @@ fn bar(ctx: Ctx) -> impl IntoView {
         let n_hidden = Memo::new(move |_| told.read().n_hidden);
         move || {
             let n_hidden = n_hidden.get();
+            if n_hidden == 0 {
+                say(|context| context.hand_focus_on(".find__hidden", Some(".find__field")));
+            }
             (n_hidden > 0).then(|| {
                 span().class("find__hidden").child((
                     format!("{} hidden · ", units::grouped(n_hidden as u64)),

@@ -216,10 +216,7 @@ fn back(ctx: Ctx) -> impl IntoView {
         .attr("title", move || format!("{} (L)", name()))
         .attr("disabled", move || !live.get() && !back.get())
         .on(ev::click, move |_| {
-            ctx.with_value(|context| {
-                context.play(Command::Live);
-                context.transport.opened.set(false);
-            });
+            ctx.with_value(|context| context.go_to_newest());
         })
         .child((
             move || icon(if live.get() { Icon::Live } else { Icon::End }),

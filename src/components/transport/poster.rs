@@ -48,7 +48,11 @@ impl Context {
 pub(super) fn view(ctx: Ctx) -> impl IntoView {
     let poster = ctx.with_value(|context| context.transport.poster);
     move || {
-        poster.get().map(|_| {
+        let poster = poster.get();
+        if poster.is_none() {
+            ctx.with_value(|context| context.hand_focus_on(".poster", None));
+        }
+        poster.map(|_| {
             let facts = ctx.with_value(|context| facts(context));
             let play = button()
                 .attr("type", "button")

@@ -1,6 +1,5 @@
 //! The way back in time while a session goes on: a button in the bar above, which brings the bar below and its strip.
 
-use chat_feed::playback::Command;
 use leptos::ev;
 use leptos::html;
 use leptos::prelude::*;
@@ -42,8 +41,7 @@ pub(crate) fn button(ctx: Ctx) -> impl IntoView {
                     let frame = dom::around_event(&event, ".frame");
                     ctx.with_value(|context| {
                         if context.has_transport() {
-                            context.play(Command::Live);
-                            opened.set(false);
+                            context.go_to_newest();
                         } else {
                             opened.set(true);
                             focus_strip(frame);
