@@ -658,7 +658,7 @@ fn a_rollout_that_tells_no_end_of_a_turn_rests_once_it_is_quiet() {
 
 /// Files up to 0.77 say nothing of where a turn ends.
 #[test]
-fn the_last_turn_of_an_old_file_was_cut_off_where_an_answer_is_due() {
+fn a_turn_of_an_old_file_was_cut_off_where_an_answer_is_due() {
     let line = |kind: &str, payload: serde_json::Value| json!({"timestamp": "2025-11-01T00:00:00.000Z", "type": kind, "payload": payload});
     let prompt = |text: &str| {
         line(
@@ -681,6 +681,7 @@ fn the_last_turn_of_an_old_file_was_cut_off_where_an_answer_is_due() {
         json!({"type": "function_call_output", "call_id": "c1", "output": "ok"}),
     );
     let error = line("event_msg", json!({"type": "error", "message": "no quota"}));
+    let aborted = line("event_msg", json!({"type": "turn_aborted"}));
     let meta = line(
         "session_meta",
         json!({"id": "t1", "cli_version": "0.77.0", "cwd": "/w"}),
@@ -702,9 +703,24 @@ fn the_last_turn_of_an_old_file_was_cut_off_where_an_answer_is_due() {
     assert_eq!(ends(&[prompt("Two"), answer("2")]), answered);
     let cut_off = "completed; interrupted, guessed";
     assert_eq!(ends(&[prompt("Two")]), cut_off);
-    assert_eq!(ends(&[prompt("Two"), answer("So"), call.clone()]), cut_off);
+    let calls = [prompt("Two"), answer("So"), call.clone()];
+    assert_eq!(ends(&calls), cut_off);
     let called = [prompt("Two"), answer("So"), call, output];
     assert_eq!(ends(&called), cut_off);
     assert_eq!(ends(&[&called[..], &[answer("2")]].concat()), answered);
-    assert_eq!(ends(&[prompt("Two"), error]), "completed; failed, guessed");
+    let failed = [prompt("Two"), error];
+    assert_eq!(ends(&failed), "completed; failed, guessed");
+    // The same of one that gives way to the next prompt.
+    let next = |before: &[serde_json::Value]| {
+        let ends = ends(&[before, &[prompt("Three"), answer("3")]].concat());
+        ends.strip_suffix("; completed, guessed")
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(next(&[prompt("Two")]), cut_off);
+    assert_eq!(next(&calls), cut_off);
+    assert_eq!(next(&called), cut_off);
+    assert_eq!(next(&failed), "completed; failed, guessed");
+    assert_eq!(next(&[prompt("Two"), answer("2")]), "completed; completed");
+    assert_eq!(next(&[prompt("Two"), aborted]), "completed; interrupted");
 }

@@ -173,7 +173,7 @@ impl Normalizer for CodexAppServer {
     }
 
     fn finish(&mut self, emitter: &mut Emitter) {
-        self.session.close_all(emitter, "interrupted");
+        self.session.close_all(emitter);
     }
 }
 

@@ -2,35 +2,25 @@
 //!
 //! The answer is in what the client writes. Where only the server's side is recorded, what became of the call tells it.
 
-use std::collections::BTreeMap;
+mod open;
 
 use chat_event::payload::{
-    PermissionOption, PermissionRequest, PermissionResolved, Question, QuestionOption,
-    QuestionRequest, QuestionResolved,
+    PermissionOption, PermissionRequest, Question, QuestionOption, QuestionRequest,
 };
 use chat_event::{Extra, Json};
 use serde_json::Value;
 
 use super::session::Scope;
-use crate::emit::{Emitter, Place};
+use crate::emit::Emitter;
 use crate::recent::Recent;
 use crate::value::{is_true, list_of, str_of, text_of};
+use open::{Ask, OpenAsks};
 
 /// What was asked and not answered yet.
 #[derive(Debug, Default)]
 pub(crate) struct Asks {
-    /// By the server's number.
-    open: BTreeMap<String, Ask>,
+    open: OpenAsks,
     uses: Recent<u32>,
-}
-
-#[derive(Debug)]
-struct Ask {
-    request_id: String,
-    call_id: Option<String>,
-    place: Place,
-    turn: String,
-    is_question: bool,
 }
 
 /// What an approval is about.
@@ -44,7 +34,7 @@ pub(crate) struct About {
 impl Asks {
     /// Whether the server waits for the answer to its request `native_id`.
     pub(crate) fn is_open(&self, native_id: &str) -> bool {
-        self.open.contains_key(native_id)
+        self.open.get(native_id).is_some()
     }
 
     /// An approval is wanted.
@@ -133,7 +123,7 @@ impl Asks {
             turn: scope.turn.clone(),
             is_question,
         };
-        self.open.insert(native_id.to_owned(), ask);
+        self.open.insert(native_id, ask);
         request_id
     }
 
@@ -206,73 +196,20 @@ impl Asks {
 
     /// The call `call_id` runs or ended, so what was asked about it is answered: whether it was allowed, where that shows.
     pub(crate) fn settle(&mut self, emitter: &mut Emitter, call_id: &str, allowed: Option<bool>) {
-        let about = |ask: &Ask| ask.call_id.as_deref() == Some(call_id);
-        let ids: Vec<String> = self
-            .open
-            .iter()
-            .filter(|(_, ask)| about(ask))
-            .map(|(id, _)| id.clone())
-            .collect();
-        for id in ids {
-            if let Some(ask) = self.open.remove(&id) {
-                let (decision, by) = match allowed {
-                    Some(true) => ("allow", Some("user")),
-                    Some(false) => ("deny", Some("user")),
-                    None => ("cancel", None),
-                };
-                ask.resolve(emitter, decision, None, by, None);
-            }
+        for ask in self.open.take_of_call(call_id) {
+            let (decision, by) = match allowed {
+                Some(true) => ("allow", Some("user")),
+                Some(false) => ("deny", Some("user")),
+                None => ("cancel", None),
+            };
+            ask.resolve(emitter, decision, None, by, None);
         }
     }
 
     /// What was asked in `turn`, or at all, is no longer open.
     pub(crate) fn close(&mut self, emitter: &mut Emitter, turn: Option<&str>) {
-        let ids: Vec<String> = self
-            .open
-            .iter()
-            .filter(|(_, ask)| turn.is_none_or(|turn| ask.turn == turn))
-            .map(|(id, _)| id.clone())
-            .collect();
-        for id in ids {
-            if let Some(ask) = self.open.remove(&id) {
-                ask.resolve(emitter, "cancel", None, None, None);
-            }
-        }
-    }
-}
-
-impl Ask {
-    fn resolve(
-        self,
-        emitter: &mut Emitter,
-        decision: &str,
-        scope: Option<&str>,
-        by: Option<&str>,
-        answers: Option<Json>,
-    ) {
-        let id = format!("{}:answer", self.request_id);
-        if self.is_question {
-            let outcome = match decision {
-                "allow" => "answered",
-                "deny" => "rejected",
-                _ => "expired",
-            };
-            let payload = QuestionResolved {
-                request_id: self.request_id,
-                answers,
-                outcome: outcome.to_owned(),
-                extra: Extra::default(),
-            };
-            emitter.add_as(&id, &self.place, payload);
-        } else {
-            let payload = PermissionResolved {
-                request_id: self.request_id,
-                decision: decision.to_owned(),
-                scope: scope.map(str::to_owned),
-                by: by.map(str::to_owned),
-                ..PermissionResolved::default()
-            };
-            emitter.add_as(&id, &self.place, payload);
+        for ask in self.open.take_of_turn(turn) {
+            ask.resolve(emitter, "cancel", None, None, None);
         }
     }
 }

@@ -8,7 +8,9 @@
 //! | patch text | hunks without line numbers |
 //!
 //! "Add" is also said of a file that was there. What the session itself made of a file is remembered, so that such a
-//! file is seen as changed, and numberless hunks get their numbers.
+//! file is seen as changed, and numberless hunks get their numbers (`pieces`).
+
+mod pieces;
 
 use std::collections::HashMap;
 
@@ -18,6 +20,7 @@ use serde_json::Value;
 
 use crate::edit::{file_edit, shown_path, with_old_text};
 use crate::value::{str_of, text_of};
+use pieces::{Piece, take_line};
 
 /// Files beyond this size, or this many, are not remembered.
 const MAX_KNOWN_BYTES: usize = 256 * 1024;
@@ -52,13 +55,6 @@ pub(crate) enum Detail {
     Unified(String),
     /// Hunks without numbers: what stands in the place of what.
     Pieces(Vec<Piece>),
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Piece {
-    /// Lines with their sign.
-    lines: Vec<String>,
-    at_end: bool,
 }
 
 /// What the session made of files.
@@ -179,7 +175,7 @@ pub(crate) fn of_patch_text(text: &str, cwd: Option<&str>) -> Option<Vec<FileCha
                     content.push('\n');
                 }
             }
-            Detail::Pieces(pieces) => patch_line(pieces, line),
+            Detail::Pieces(pieces) => take_line(pieces, line),
             Detail::Nothing | Detail::Unified(_) => {}
         }
     }
@@ -192,42 +188,6 @@ fn finish_content(changes: &mut [FileChange], content: &mut String) {
         && let Detail::Content(text) = &mut change.detail
     {
         *text = std::mem::take(content);
-    }
-}
-
-fn patch_line(pieces: &mut Vec<Piece>, line: &str) {
-    if line.trim_end() == "*** End of File" {
-        if let Some(piece) = pieces.last_mut() {
-            piece.at_end = true;
-        }
-        return;
-    }
-    if line.starts_with("@@") {
-        pieces.push(Piece::default());
-        return;
-    }
-    if pieces.is_empty() {
-        pieces.push(Piece::default());
-    }
-    if let Some(piece) = pieces.last_mut() {
-        // An empty line of context may have lost its space.
-        let line = if line.is_empty() { " " } else { line };
-        if line.starts_with([' ', '+', '-']) {
-            piece.lines.push(line.to_owned());
-        }
-    }
-}
-
-impl Piece {
-    fn side(&self, sign: char) -> String {
-        let mut text = String::new();
-        for line in &self.lines {
-            if line.starts_with(' ') || line.starts_with(sign) {
-                text.push_str(&line[1..]);
-                text.push('\n');
-            }
-        }
-        text
     }
 }
 
@@ -292,21 +252,7 @@ fn after(change: &FileChange, before: Option<&str>) -> Option<String> {
             let diff = from_unified("file", None, Change::Modified, unified)?;
             apply(&diff.text, before?).ok()
         }
-        (Detail::Pieces(pieces), Kind::Update) => {
-            let mut text = before?.to_owned();
-            let mut from = 0;
-            for piece in pieces {
-                let (old, new) = (piece.side('-'), piece.side('+'));
-                if old.is_empty() && !piece.at_end {
-                    text.push_str(&new);
-                    continue;
-                }
-                let at = from + text.get(from..)?.find(&old)?;
-                text.replace_range(at..at + old.len(), &new);
-                from = at + new.len();
-            }
-            Some(text)
-        }
+        (Detail::Pieces(pieces), Kind::Update) => pieces::apply(pieces, before?),
         _ => None,
     }
 }
@@ -402,6 +348,25 @@ mod tests {
                 .read()
                 .contains("@@ -1,3 +1,3 @@\n 1\n-2\n+II\n 3\n")
         );
+    }
+
+    #[test]
+    fn where_a_place_is_not_sure_the_text_is_not_known_any_more() {
+        let mut files = Files::default();
+        let mut edit = |patch: &str| {
+            let patch = format!("*** Begin Patch\n{patch}*** End Patch");
+            let change = of_patch_text(&patch, None).unwrap();
+            files.edit("x", None, &change[0])
+        };
+        edit("*** Add File: a\n+def a():\n+    pass\n+def b():\n+    pass\n");
+        let below = edit("*** Update File: a\n@@ def b():\n-    pass\n+    return 2\n");
+        let lines = " def a():\n     pass\n def b():\n-    pass\n+    return 2\n";
+        assert!(below.diff_preview.read().ends_with(lines));
+        edit("*** Update File: a\n@@\n+    pass\n*** End of File\n");
+        let unsure = edit("*** Update File: a\n@@\n-    pass\n+    return 1\n");
+        assert_eq!(unsure.diff_preview, "@@\n-    pass\n+    return 1\n");
+        let later = edit("*** Update File: a\n@@\n-def a():\n+def c():\n");
+        assert!(!later.full_diff_available);
     }
 
     #[test]

@@ -30,25 +30,36 @@ pub(crate) fn message_text(item: &Value) -> String {
 /// What a person wrote: the text, and what was attached.
 pub(crate) fn content_of(item: &Value) -> (String, Option<Json>) {
     let mut texts: Vec<&str> = Vec::new();
-    let mut attached: Vec<Value> = Vec::new();
     let content = item.get("content").unwrap_or(&Value::Null);
     if let Some(text) = content.as_str() {
         texts.push(text);
     }
-    for entry in content.as_array().into_iter().flatten() {
-        if let Some(text) = str_of(entry, "text") {
-            texts.push(text);
-            continue;
-        }
-        let path = text_of(entry, "path");
-        let url = text_of(entry, "url").or_else(|| text_of(entry, "image_url"));
-        match path.or(url) {
-            Some(at) => attached.push(attachment(at, str_of(entry, "type").unwrap_or(""))),
+    let entries = content.as_array().map_or(&[][..], Vec::as_slice);
+    for (n, entry) in entries.iter().enumerate() {
+        let is_image = |n: usize| {
+            entries
+                .get(n)
+                .is_some_and(|entry| address_of(entry).is_some())
+        };
+        match str_of(entry, "text") {
+            // The model is told so where an image begins and ends; nobody typed it.
+            Some(text) if is_image_begin(text) && is_image(n + 1) => {}
+            Some("</image>") if n > 0 && is_image(n - 1) => {}
+            Some(text) => texts.push(text),
+            None if is_image(n) => {}
             None => texts.extend(text_of(entry, "name")),
         }
     }
-    let attached = (!attached.is_empty()).then(|| Json::from(Value::Array(attached)));
-    (texts.join("\n"), attached)
+    (texts.join("\n"), attachments_of(content))
+}
+
+/// What a list holds beside its texts.
+pub(crate) fn attachments_of(content: &Value) -> Option<Json> {
+    let entries = content.as_array().into_iter().flatten();
+    attached(entries.filter_map(|entry| {
+        let at = address_of(entry)?;
+        Some(attachment(at, str_of(entry, "type").unwrap_or("")))
+    }))
 }
 
 /// Images (old versions) beside a message.
@@ -56,11 +67,31 @@ pub(crate) fn images_of(message: &Value) -> Option<Json> {
     let images = list_of(message, "images")
         .iter()
         .chain(list_of(message, "local_images"));
-    let attached: Vec<Value> = images
-        .filter_map(Value::as_str)
-        .map(|at| attachment(at, "image"))
-        .collect();
+    let images = images.filter_map(Value::as_str);
+    attached(images.map(|at| attachment(at, "image")))
+}
+
+/// A list of attachments, where there are any.
+fn attached(attachments: impl Iterator<Item = Value>) -> Option<Json> {
+    let attached: Vec<Value> = attachments.collect();
     (!attached.is_empty()).then(|| Json::from(Value::Array(attached)))
+}
+
+/// Where the image or the sound is that an entry stands for.
+fn address_of(entry: &Value) -> Option<&str> {
+    if str_of(entry, "text").is_some() {
+        return None;
+    }
+    let keys = ["path", "url", "image_url", "audio_url"];
+    keys.iter().find_map(|key| text_of(entry, key))
+}
+
+/// `<image>`, `<image name=[Image #1]>`, `<image name=[Image #1] path="…">`.
+fn is_image_begin(text: &str) -> bool {
+    let rest = text.strip_prefix("<image");
+    rest.is_some_and(|rest| {
+        rest.starts_with(['>', ' ']) && rest.ends_with('>') && !rest.contains('\n')
+    })
 }
 
 /// An attachment from a data URL, another URL or a path.

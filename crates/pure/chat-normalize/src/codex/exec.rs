@@ -259,7 +259,7 @@ impl Normalizer for CodexExec {
             self.session.open_turn(emitter, "", None, true);
         }
         let cut_off = self.session.turn("").is_some();
-        self.session.close_all(emitter, "interrupted");
+        self.session.close_all(emitter);
         emitter.end_of_stream(cut_off);
     }
 }

@@ -19,6 +19,7 @@ pub(crate) const MAX_ERROR_BYTES: usize = 2000;
 pub(crate) struct Outcome {
     pub(crate) result: Json,
     pub(crate) text: String,
+    pub(crate) attachments: Option<Json>,
     pub(crate) error: Option<ToolError>,
     pub(crate) exit_code: Option<i64>,
     pub(crate) duration_ms: Option<u64>,
@@ -177,6 +178,10 @@ fn duration_ms(item: &Value) -> Option<u64> {
 
 /// Writes the result of `call`.
 pub(crate) fn write_result(emitter: &mut Emitter, id: &str, call: &Call, outcome: Outcome) {
+    let mut extra = Extra::default();
+    if let Some(attachments) = outcome.attachments {
+        extra.insert("attachments", attachments);
+    }
     let result = ToolResult {
         tool_call_id: id.to_owned(),
         result: outcome.result,
@@ -184,6 +189,7 @@ pub(crate) fn write_result(emitter: &mut Emitter, id: &str, call: &Call, outcome
         summary: outcome.summary,
         duration_ms: outcome.duration_ms,
         exit_code: outcome.exit_code,
+        extra,
         ..ToolResult::default()
     };
     emitter.add_as(&format!("{id}:result"), &call.place, result);

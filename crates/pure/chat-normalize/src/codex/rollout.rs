@@ -4,8 +4,8 @@
 //! Texts are taken from whichever comes first and counted, so that the other one is known for a repetition. Calls come
 //! from `response_item`s; their results from `item_completed` where there is one, else from their `*_output`.
 //!
-//! Files up to 0.7x say neither where a turn begins nor where it ends: there each message of the user begins one, and the
-//! last one was cut off where the model owes an answer or the rest of one.
+//! Files up to 0.7x say neither where a turn begins nor where it ends: there each message of the user begins one, and one
+//! was cut off where the model owes an answer or the rest of one.
 
 mod completed;
 mod events;
@@ -14,11 +14,10 @@ mod said;
 
 use std::collections::HashMap;
 
-use chat_event::Json;
 use chat_event::payload::SessionStart;
 use serde_json::{Map, Value};
 
-use super::session::{Session, ended};
+use super::session::Session;
 use crate::dialect::Normalizer;
 use crate::emit::Emitter;
 use crate::value::{millis_of_rfc3339, str_of, text_of};
@@ -75,8 +74,6 @@ pub(crate) struct CodexRollout {
     /// The file has completed items, which say every text that is shown.
     has_items: bool,
     is_begun: bool,
-    /// The model owes an answer, or the rest of one.
-    waits: bool,
 }
 
 impl CodexRollout {
@@ -87,7 +84,6 @@ impl CodexRollout {
             written: HashMap::new(),
             has_items: false,
             is_begun: false,
-            waits: false,
         }
     }
 
@@ -187,26 +183,6 @@ impl Normalizer for CodexRollout {
     }
 
     fn finish(&mut self, emitter: &mut Emitter) {
-        let stopped = !self.session.calls.is_empty();
-        let turn = self.session.turn("");
-        let is_told = turn.is_some_and(|turn| turn.is_told);
-        if let Some(turn) = turn
-            && !is_told
-        {
-            let mut end = ended(match (stopped, self.waits) {
-                (false, false) => "completed",
-                (false, true) if turn.error.is_some() => "failed",
-                _ => "interrupted",
-            });
-            // No line says so; the same file grown longer may tell it otherwise.
-            end.extra.insert("guessed", Json::from(Value::Bool(true)));
-            self.session.close_turn(emitter, "", end);
-        }
-        let outcome = if stopped || is_told {
-            "interrupted"
-        } else {
-            "completed"
-        };
-        self.session.close_all(emitter, outcome);
+        self.session.close_untold(emitter);
     }
 }

@@ -4,17 +4,19 @@
 //! |---|---|---|
 //! | no turn | `open_turn`, or work without one | turn open |
 //! | turn open | `close_turn` | its open texts, calls and questions are closed, then it is |
+//! | turn open | `open_turn` | it gives way: told, it was interrupted; untold, it ended as what is open in it shows |
 //! | any | `close_all` (the source ended) | every open turn is closed |
 //!
 //! The first thread is the session. Others are sub-agents: what they do stands in the turn and the call that started
 //! them, and their turns are not the session's.
 
 mod calls;
+mod ends;
 
 use std::collections::{BTreeMap, HashMap};
 
 use chat_event::Extra;
-use chat_event::payload::{ErrorEvent, Interrupt, TurnEnd, TurnStart};
+use chat_event::payload::{ErrorEvent, Interrupt, TurnStart};
 use serde_json::Value;
 
 use super::asks::Asks;
@@ -27,6 +29,7 @@ use crate::facts::Facts;
 use crate::recent::Recent;
 use calls::Held;
 pub(crate) use calls::{Call, Ended};
+pub(crate) use ends::ended;
 
 /// The state of one session.
 #[derive(Debug, Default)]
@@ -41,6 +44,8 @@ pub(crate) struct Session {
     pub(crate) calls: BTreeMap<String, Call>,
     /// Calls that began without saying what they are about: what comes next of them says it.
     held: BTreeMap<String, Held>,
+    /// Those of them that are scripts, in the order in which they came: each call of a script looks for the newest.
+    scripts: BTreeMap<u64, String>,
     pub(crate) model: Option<String>,
     threads: BTreeMap<String, Thread>,
     main: Option<String>,
@@ -83,7 +88,9 @@ pub(crate) struct Turn {
     /// The source said that it began, so it will say that it ends.
     pub(crate) is_told: bool,
     /// The error that was written in it.
-    pub(crate) error: Option<String>,
+    error: Option<String>,
+    /// The model owes an answer, or the rest of one; where the source lets that be seen.
+    waits: bool,
 }
 
 /// Where a line belongs.
@@ -175,14 +182,7 @@ impl Session {
             emitter.pass_over("turn that is open begins");
             return;
         }
-        if let Some(before) = self.turn(thread) {
-            let outcome = if before.is_told {
-                "interrupted"
-            } else {
-                "completed"
-            };
-            self.close_turn(emitter, thread, ended(outcome));
-        }
+        self.give_way(emitter, thread);
         self.n_turns += 1;
         let id = match native_turn.filter(|turn| !turn.is_empty()) {
             // 0.77 counts them from 0.
@@ -202,7 +202,7 @@ impl Session {
         let turn = Turn {
             id: id.clone(),
             is_told,
-            error: None,
+            ..Turn::default()
         };
         self.threads.entry(key.clone()).or_default().open = Some(turn);
         if !key.is_empty() {
@@ -214,48 +214,6 @@ impl Session {
             ..TurnStart::default()
         };
         emitter.add_as(&format!("{id}:start"), &place, start);
-    }
-
-    /// Closes the open turn of `thread`, and before it what is open in it.
-    pub(crate) fn close_turn(&mut self, emitter: &mut Emitter, thread: &str, end: TurnEnd) {
-        let key = self.key(thread).to_owned();
-        let Some(turn) = self
-            .threads
-            .get_mut(&key)
-            .and_then(|thread| thread.open.take())
-        else {
-            emitter.pass_over("end of no turn");
-            return;
-        };
-        self.texts.close(emitter, Some(&turn.id));
-        self.close_calls(emitter, Some(&turn.id));
-        self.asks.close(emitter, Some(&turn.id));
-        if !key.is_empty() {
-            return;
-        }
-        let place = Place {
-            turn_id: Some(turn.id.clone()),
-            ..Place::default()
-        };
-        self.tell_turn_diff(emitter, &turn.id, &place);
-        let guessed = end.extra.get("guessed").is_some();
-        let tag = if guessed { "end.guess" } else { "end" };
-        emitter.add_as(&format!("{}:{tag}", turn.id), &place, end);
-    }
-
-    /// Closes everything: the source is at its end. `outcome` is what a turn without its end is.
-    pub(crate) fn close_all(&mut self, emitter: &mut Emitter, outcome: &str) {
-        let mut threads: Vec<String> = self.threads.keys().cloned().collect();
-        // Sub-agents before the session.
-        threads.sort_by(|one, other| other.cmp(one));
-        for thread in threads {
-            if self.turn(&thread).is_some() {
-                self.close_turn(emitter, &thread, ended(outcome));
-            }
-        }
-        self.texts.close(emitter, None);
-        self.close_calls(emitter, None);
-        self.asks.close(emitter, None);
     }
 
     /// The turn was stopped.
@@ -326,12 +284,4 @@ impl Session {
 /// Two ids as one.
 fn pair(one: &str, other: &str) -> String {
     format!("{one}\0{other}")
-}
-
-/// The end of a turn of which nothing else is known.
-pub(crate) fn ended(outcome: &str) -> TurnEnd {
-    TurnEnd {
-        outcome: Some(outcome.to_owned()),
-        ..TurnEnd::default()
-    }
 }

@@ -1,5 +1,6 @@
 //! What Codex's tools are: names, kinds and titles, and what the text that a tool gives back says of its end.
 
+use chat_event::Json;
 use chat_event::shell::{script_of, script_of_words};
 use serde_json::{Map, Value};
 
@@ -221,6 +222,8 @@ fn title(name: &str, args: &Value) -> Option<String> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Given {
     pub(crate) text: String,
+    /// Images beside it.
+    pub(crate) attachments: Option<Json>,
     pub(crate) exit_code: Option<i64>,
     pub(crate) duration_ms: Option<u64>,
     /// The command runs on.

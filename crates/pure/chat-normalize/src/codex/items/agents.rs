@@ -1,6 +1,6 @@
 //! Items of sub-agents: what they were asked, what they answered, when they began and ended.
 
-use chat_event::payload::{AgentCallback, AgentMessage};
+use chat_event::payload::{AgentCallback, AgentMessage, ToolError};
 use chat_event::{Body, Extra, Json};
 use serde_json::Value;
 
@@ -125,13 +125,24 @@ impl Session {
                     emitter.add_as(&format!("{id}:message0"), &scope.place, message);
                 }
             }
-            Some("completed" | "failed" | "interrupted") => {
+            Some(kind @ ("completed" | "failed" | "interrupted")) => {
                 let call_id = self.spawned.get(thread).cloned().unwrap_or_default();
                 match self.take_call(&call_id) {
                     Some(call) => {
+                        let error = |code: Option<&str>, message: &str| ToolError {
+                            code: code.map(str::to_owned),
+                            message: message.to_owned(),
+                            extra: Extra::default(),
+                        };
+                        let error = match kind {
+                            "completed" => None,
+                            "interrupted" => Some(error(Some(kind), "the agent was interrupted")),
+                            _ => Some(error(None, "the agent failed")),
+                        };
                         let outcome = Outcome {
                             result: Json::string(""),
-                            summary: Some(one_line(str_of(item, "kind").unwrap_or("completed"))),
+                            error,
+                            summary: Some(kind.to_owned()),
                             ..Outcome::default()
                         };
                         write_result(emitter, &call_id, &call, outcome);

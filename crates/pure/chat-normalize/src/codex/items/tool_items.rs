@@ -155,6 +155,7 @@ impl Session {
                 error.is_some(),
             ),
             text: given.text,
+            attachments: given.attachments,
             error,
             exit_code: given.exit_code,
             duration_ms: given.duration_ms,

@@ -37,6 +37,9 @@ impl CodexRollout {
             // The line `compacted` says it with the summary.
             "contextcompaction" => emitter.pass_over("item contextcompaction"),
             "websearch" => self.renamed_item(emitter, "web_search", item, Source::Item),
+            "imageview" if self.has_output_to_come(text_of(item, "id")) => {
+                emitter.pass_over("item imageview");
+            }
             _ => {
                 // So the calls are named that a script makes.
                 if text_of(item, "id").is_some_and(|id| id.starts_with("exec-")) {
@@ -45,6 +48,12 @@ impl CodexRollout {
                 self.session.item(emitter, "", turn, item, Phase::Completed);
             }
         }
+    }
+
+    /// Whether the call `native` waits for its output. An image that was viewed is there, and its item is without it.
+    pub(super) fn has_output_to_come(&self, native: Option<&str>) -> bool {
+        let id = native.and_then(|native| self.session.latest_id(native));
+        id.is_some_and(|id| self.session.calls.contains_key(&id))
     }
 
     /// An old event that says what a completed item says.
@@ -81,7 +90,6 @@ impl CodexRollout {
             emitter.pass_over(&format!("{kind} again"));
             return;
         }
-        self.waits = true;
         let mut renamed = item.clone();
         if let Some(members) = renamed.as_object_mut() {
             members.insert("type".to_owned(), Value::from(kind));
@@ -91,6 +99,7 @@ impl CodexRollout {
         }
         self.session
             .item(emitter, "", None, &renamed, Phase::Completed);
+        self.session.owes_answer(true);
     }
 
     pub(super) fn mcp_end(&mut self, emitter: &mut Emitter, event: &Value) {

@@ -49,6 +49,9 @@ impl CodexRollout {
             "patch_apply_end" => self.event_item(emitter, "FileChange", event),
             "web_search_end" => self.renamed_item(emitter, "web_search", event, Source::Event),
             "mcp_tool_call_end" => self.mcp_end(emitter, event),
+            "view_image_tool_call" if self.has_output_to_come(text_of(event, "call_id")) => {
+                emitter.pass_over(kind);
+            }
             "view_image_tool_call" => self.event_item(emitter, "ImageView", event),
             "dynamic_tool_call_response" => self.event_item(emitter, "DynamicToolCall", event),
             "image_generation_end" => self.event_item(emitter, "ImageGeneration", event),

@@ -48,7 +48,7 @@ impl CodexRollout {
             emitter.pass_over("call that came before");
             return;
         }
-        self.waits = true;
+        self.session.owes_answer(true);
         let (name, args) = match kind {
             "custom_tool_call" => (
                 str_of(item, "name").unwrap_or("tool").to_owned(),
@@ -110,10 +110,13 @@ impl CodexRollout {
             Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
         };
         let mut given = given(&text);
+        given.attachments = item.get("output").and_then(content::attachments_of);
         let failed = output.get("success") == Some(&Value::Bool(false))
             || given.interrupted
             || is_refusal(&text);
-        if !failed && !given.failed && self.session.is_told_by_its_calls(&id) {
+        // Its calls tell of no image that it shows.
+        let is_told = !failed && !given.failed && given.attachments.is_none();
+        if is_told && self.session.is_told_by_its_calls(&id) {
             return emitter.pass_over("output of a script whose calls are items");
         }
         let call = self.session.calls.get(&id);

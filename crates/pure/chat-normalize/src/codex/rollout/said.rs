@@ -70,7 +70,7 @@ impl CodexRollout {
         if !self.session.turn("").is_some_and(|turn| turn.is_told) {
             self.session.open_turn(emitter, "", None, false);
         }
-        self.waits = true;
+        self.session.owes_answer(true);
         let scope = self.session.scope("", None);
         let native = id.map_or_else(|| emitter.line_id().to_owned(), str::to_owned);
         self.session
@@ -87,8 +87,8 @@ impl CodexRollout {
         if !self.is_news(source, "agent", text) {
             return;
         }
-        self.waits = false;
         let scope = self.session.work_scope(emitter, "", None);
+        self.session.owes_answer(false);
         let native = id.map_or_else(|| format!("m-{}", emitter.line_id()), str::to_owned);
         let id = self.session.id_of(&scope.turn, &native);
         self.session

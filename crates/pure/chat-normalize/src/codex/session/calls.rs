@@ -40,6 +40,13 @@ pub(super) struct Held {
     n_inside: u32,
 }
 
+impl Call {
+    /// Whether it was called in the turn.
+    pub(super) fn is_of(&self, turn: &str) -> bool {
+        self.turn == turn
+    }
+}
+
 impl Session {
     /// How the call ended, where it did.
     pub(crate) fn ended(&self, id: &str) -> Option<Ended> {
@@ -54,6 +61,9 @@ impl Session {
     /// Keeps a call until more is known of it.
     pub(crate) fn hold(&mut self, scope: &Scope, id: &str, spec: Spec) {
         self.n_calls += 1;
+        if spec.is_script() {
+            self.scripts.insert(self.n_calls, id.to_owned());
+        }
         let held = Held {
             order: self.n_calls,
             scope: scope.clone(),
@@ -70,15 +80,21 @@ impl Session {
         id: &str,
         learn: impl FnOnce(Spec) -> Spec,
     ) {
-        if let Some(Held { scope, spec, .. }) = self.held.remove(id) {
+        if let Some(Held { scope, spec, .. }) = self.take_held(id) {
             self.call(emitter, &scope, id, learn(spec));
         }
     }
 
+    fn take_held(&mut self, id: &str) -> Option<Held> {
+        let held = self.held.remove(id)?;
+        self.scripts.remove(&held.order);
+        Some(held)
+    }
+
     /// A call came that the newest script made.
     pub(crate) fn called_by_script(&mut self) {
-        let scripts = self.held.values_mut().filter(|held| held.spec.is_script());
-        if let Some(script) = scripts.max_by_key(|held| held.order) {
+        let newest = self.scripts.last_key_value();
+        if let Some(script) = newest.and_then(|(_, id)| self.held.get_mut(id)) {
             script.n_inside += 1;
         }
     }
@@ -87,7 +103,7 @@ impl Session {
     pub(crate) fn is_told_by_its_calls(&mut self, id: &str) -> bool {
         let told = self.held.get(id).is_some_and(|held| held.n_inside > 0);
         if told {
-            self.held.remove(id);
+            self.take_held(id);
             self.ended.insert(id, Ended::Told);
         }
         told
@@ -149,7 +165,7 @@ impl Session {
         let mut open: Vec<(u64, String)> = self
             .calls
             .iter()
-            .filter(|(_, call)| turn.is_none_or(|turn| call.turn == turn))
+            .filter(|(_, call)| turn.is_none_or(|turn| call.is_of(turn)))
             .map(|(id, call)| (call.order, id.clone()))
             .collect();
         open.sort();
