@@ -151,6 +151,7 @@ fn a_poster_stands_until_it_plays_or_is_read() {
         stage.tab.press("Escape").await;
         let read = told(&stage, POSTER).await;
         assert_eq!(read["poster"], "");
+        wait_for_keys_in_rows(&stage).await;
         assert_eq!(
             (&read["now"], &read["paused"]),
             (&read["most"], &json!(true))
@@ -211,6 +212,34 @@ fn a_poster_stands_until_it_plays_or_is_read() {
     });
 }
 
+/// Waits until the rows have the focus.
+async fn wait_for_keys_in_rows(stage: &Stage) {
+    let scroller = "__test.feed().scroller === __test.feed().shadowRoot.activeElement";
+    let what = "the rows to have the focus";
+    stage.tab.wait_for(what, SHORT, scroller).await;
+}
+
+#[test]
+fn the_focus_goes_on_where_what_had_it_is_of_no_more_use() {
+    let files = vec![("/long.jsonl", crate::made_logs::log_of("long", 400))];
+    on_stage("focus goes on", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        stage.show("/long.jsonl").await;
+        tab.run("__test.feed().viewAsOf(40); await __test.rest(); __test.one('.transport__live').focus()")
+            .await;
+        tab.press("Enter").await;
+        let strip = "__test.one('.transport__live').disabled && __test.one('.strip') === __test.feed().shadowRoot.activeElement";
+        tab.wait_for("the strip to have the focus", SHORT, strip)
+            .await;
+        tab.run("__test.feed().scroller.dispatchEvent(new WheelEvent('wheel')); __test.feed().scroller.scrollTop = 0; await __test.rest(); __test.one('.pill').focus()")
+            .await;
+        tab.press("Enter").await;
+        tab.wait_for("the end", SHORT, "__test.one('.pill').hidden")
+            .await;
+        wait_for_keys_in_rows(&stage).await;
+    });
+}
+
 #[test]
 fn a_button_leads_back_while_the_session_goes_on() {
     let log = three_prompts();
@@ -250,6 +279,20 @@ fn a_button_leads_back_while_the_session_goes_on() {
             .tab
             .wait_for("the bar to be gone", SHORT, "!__test.one('.strip')")
             .await;
+        // By the way back in the bar, and by its key: what had the focus is gone, and keys go on in the rows.
+        for leave in ["Enter", "L"] {
+            stage.tab.click("__test.visible('#rewind')").await;
+            let strip = "!!__test.visible('.transport__live')";
+            stage.tab.wait_for("the bar", SHORT, strip).await;
+            stage
+                .tab
+                .run("__test.one('.transport__live').focus()")
+                .await;
+            stage.tab.press(leave).await;
+            let gone = "!__test.one('.strip')";
+            stage.tab.wait_for("the bar to be gone", SHORT, gone).await;
+            wait_for_keys_in_rows(&stage).await;
+        }
         stage.rest().await;
         let shown: String = stage.tab.eval("__test.text(__test.feed())").await;
         assert!(shown.contains("Answer number 3"), "{shown}");

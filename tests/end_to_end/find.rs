@@ -160,12 +160,16 @@ fn twenty_thousand_events_are_found_off_the_screen() {
         assert!(hidden.contains("hidden · clear"), "{hidden}");
         stage
             .tab
-            .run("__test.one('.find__hidden .link').click()")
+            .run("__test.one('.find__hidden .link').focus()")
             .await;
+        stage.tab.press("Enter").await;
         stage
             .tab
             .wait_for("all rows", SHORT, "__test.rows().length > 5")
             .await;
+        let field = "__test.one('.find__field') === __test.feed().shadowRoot.activeElement";
+        let what = "the field to have the focus, for the link is gone";
+        stage.tab.wait_for(what, SHORT, field).await;
         stage.rest().await;
         let way: String = stage
             .tab

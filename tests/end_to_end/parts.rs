@@ -10,9 +10,9 @@ use crate::stage::{Stage, on_stage};
 use crate::{FEED, SHORT};
 
 /// So many bytes, packed, are fetched of the program before the first rows of a ChatEvent log, at most.
-const MOST_FIRST_BYTES: usize = 270_500;
+const MOST_FIRST_BYTES: usize = 271_500;
 /// And in all, the worker for colours and what unpacks included.
-const MOST_BYTES: usize = 1_624_500;
+const MOST_BYTES: usize = 1_628_500;
 /// What reads in a worker is fetched for long logs alone, and is made for speed.
 const MOST_READER_BYTES: usize = 657_500;
 
