@@ -14,7 +14,7 @@ const MOST_FIRST_BYTES: usize = 271_500;
 /// And in all, the worker for colours and what unpacks included.
 const MOST_BYTES: usize = 1_628_500;
 /// What reads in a worker is fetched for long logs alone, and is made for speed.
-const MOST_READER_BYTES: usize = 657_500;
+const MOST_READER_BYTES: usize = 660_000;
 
 /// Addresses fetched up to the moment in which the first rows are there.
 const FETCHED_FIRST: &str = "(() => {
