@@ -62,7 +62,8 @@ struct Input {
 pub struct Asked {
     client: Client,
     find_endpoint: FindEndpoint,
-    spool_dir: PathBuf,
+    /// Takes the request back for us where we are killed while it is asked: it is held as long, and left behind then.
+    kept: Spool,
     input: Input,
     session_id: String,
     request_id: String,
@@ -94,7 +95,7 @@ impl Asked {
         let asked = Asked {
             client: Client::within(LONGEST),
             find_endpoint,
-            spool_dir: spool_dir.to_owned(),
+            kept: Spool::new(spool_dir.to_owned()),
             session_id: session_id::from_native(&input.session_id).into_owned(),
             request_id: format!("hook-{}", random()),
             is_over: Mutex::new(false),
@@ -127,14 +128,16 @@ impl Asked {
         let mut ask = asked.event("ask", request);
         ask.agent_id.clone_from(agent_id);
         events.push(ask);
+        // With the request: we may be killed before it comes to the server. Where nothing can be kept it is asked all the same.
+        let taken_back = [&*events, &[asked.resolved(None)]].concat();
+        let kept = asked.kept.append(None, &taken_back);
         match asked.post(&events) {
             Ok(()) => Ok(Some(asked)),
             Err(why) => {
-                // It may have come to where we hear no answer from: then it is taken back there.
-                if let Error::Later { status: None, .. } = why {
-                    events.push(asked.resolved(None));
-                    let spool = Spool::new(spool_dir.to_owned());
-                    spool.append(None, &events).map_err(|why| why.to_string())?;
+                match why {
+                    // It may have come to where we hear no answer from: then it is taken back there.
+                    Error::Later { status: None, .. } => kept.map_err(|why| why.to_string())?,
+                    _ => asked.forget(),
                 }
                 Err(why.to_string())
             }
@@ -188,6 +191,7 @@ impl Asked {
             match answer {
                 Ok(answer) if answer["status"] == "resolved" => {
                     *is_over = true;
+                    self.forget();
                     let input = &self.input;
                     let told = words::told(
                         &answer["outcome"],
@@ -253,13 +257,24 @@ impl Asked {
             return Ok(());
         }
         let events = [self.resolved(outcome)];
-        match self.post(&events) {
-            Err(Error::Later { .. }) => Spool::new(self.spool_dir.clone()).append(None, &events),
+        let told = match self.post(&events) {
+            // In the place of what was kept: it has its outcome, and its time.
+            Err(Error::Later { .. }) => {
+                Spool::new(self.kept.dir().to_owned()).append(None, &events)?;
+                Ok(())
+            }
             // A token that may only send tells of no leave: that it is asked no longer it does tell.
             Err(Error::Refused { .. }) if outcome.is_some() => self.post(&[self.resolved(None)]),
             // What it refuses now it refuses later.
             taken => taken,
-        }
+        };
+        self.forget();
+        told
+    }
+
+    /// Nobody has to take it back any more. Where that is refused it is taken back once more, which changes nothing.
+    fn forget(&self) {
+        let _ = self.kept.remove();
     }
 
     fn resolved(&self, outcome: Option<&Outcome>) -> ChatEvent {

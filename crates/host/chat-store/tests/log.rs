@@ -276,6 +276,23 @@ fn what_is_no_log_is_left_alone() {
     );
 }
 
+/// What a full disk leaves of a new log, where its name cannot be taken away either.
+#[test]
+fn a_file_without_a_byte_is_no_session_until_something_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(log_path(dir.path()), "").unwrap();
+    assert!(chat_store::rows(dir.path()).unwrap().rows.is_empty());
+    let store = open(dir.path());
+    assert!(store.sessions().is_empty());
+    assert_eq!(store.unopened_logs(), 0);
+    let session = store.session_or_new(&id("s1")).unwrap();
+    session.append(vec![chunk(1)], false, 7).unwrap();
+    drop((session, store));
+    assert_eq!(chat_store::rows(dir.path()).unwrap().rows.len(), 1);
+    let store = open(dir.path());
+    assert_eq!(all(&store.session(&id("s1")).unwrap()), numbered(1));
+}
+
 #[test]
 fn a_large_body_is_kept_once_beside_the_log_and_comes_back() {
     let dir = tempfile::tempdir().unwrap();

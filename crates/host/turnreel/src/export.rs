@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use chat_event::ChatEvent;
 use chat_feed::export::{Form, Writer};
-use chat_feed::mask::{Masker, Plan, Scan};
+use chat_feed::mask::{self, Masker, Plan, Scan};
 use chat_normalize::Dialect;
 
 use crate::cli::DataArg;
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     no_mask: bool,
 
     /// Leave what is of this kind as it is, as it is called in the list of what was masked. May be given again.
-    #[arg(long, value_name = "KIND", conflicts_with = "no_mask")]
+    #[arg(long, value_name = "KIND", value_parser = parse_kind, conflicts_with = "no_mask")]
     keep: Vec<String>,
 
     /// Read the input as this format [default: told from its first lines].
@@ -55,6 +55,16 @@ pub(crate) struct Args {
 
 fn parse_form(word: &str) -> Result<Form, String> {
     Form::of_ending(word).ok_or_else(|| "expected html, markdown, jsonl or json".to_owned())
+}
+
+/// A word that is no kind would keep nothing: it is misspelt.
+fn parse_kind(word: &str) -> Result<String, String> {
+    let kinds = mask::kinds();
+    if kinds.contains(word) {
+        return Ok(word.to_owned());
+    }
+    let all: Vec<&str> = kinds.iter().copied().collect();
+    Err(format!("expected one of: {}", all.join(", ")))
 }
 
 /// Runs the command.

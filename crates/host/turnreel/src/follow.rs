@@ -27,6 +27,8 @@ pub(crate) struct Follower {
     bodies: Bodies,
     /// The last number that was given.
     given: u64,
+    /// The reader has all up to this number: no event behind it is given in one line with those before.
+    place: u64,
     /// Parts of a page that were read and not given yet.
     read: VecDeque<News>,
 }
@@ -88,8 +90,14 @@ impl Follower {
             epoch,
             bodies,
             given: after,
+            place: after,
             read: VecDeque::new(),
         }
+    }
+
+    /// The same for a reader who has more than what it follows from behind.
+    pub(crate) fn of_reader_at(self, place: u64) -> Self {
+        Follower { place, ..self }
     }
 
     pub(crate) fn epoch(&self) -> &str {
@@ -142,9 +150,12 @@ impl Follower {
             limit: PAGE_EVENTS,
             max_bytes: PAGE_BYTES,
         };
-        let bodies = self.bodies;
+        let (bodies, place) = (self.bodies, self.place);
         let reading = move || -> Result<Page, ApiError> {
             let mut page = session.page(request)?;
+            if request.after <= place {
+                told::part_at(&mut page, request.after, place);
+            }
             if bodies == Bodies::Referred {
                 told::shorten(&mut page);
             }
@@ -164,6 +175,7 @@ impl Follower {
     fn begin_anew(&mut self) -> News {
         self.epoch = self.live.position().0;
         self.given = 0;
+        self.place = 0;
         News::Reset
     }
 }

@@ -110,7 +110,7 @@ pub(crate) fn tell(
         state,
         grant,
         _place: place,
-        follower: Follower::new(live, after, form.bodies()),
+        follower: Follower::new(live, after, form.bodies()).of_reader_at(known),
         form,
         known,
         heartbeat,

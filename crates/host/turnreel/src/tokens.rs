@@ -1,8 +1,8 @@
 //! The tokens that open this server: the start-up token, and those that were made, kept as hashes in
 //! `<data>/tokens.json`.
 //!
-//! The file is the one place: `turnreel token` writes it while a server runs, and the server reads it again when it has
-//! changed. So a token that is revoked is refused within [`LOOK_EVERY`]. What other servers made or took back is for `merge`.
+//! The file is the one place: `turnreel token` writes it while a server runs, and with each request the server looks whether
+//! it has changed. So a token that is revoked is refused at once. What other servers made or took back is for `merge`.
 
 mod merge;
 #[cfg(test)]
@@ -21,8 +21,8 @@ use crate::scope::{Grant, Scope};
 
 pub(crate) use merge::merge;
 
-/// How often a running server looks whether the file has changed.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// So long a file that could not be read is left alone, unless it changes: each request would read it, and say so.
+const TRY_AGAIN: Duration = Duration::from_millis(250);
 
 /// Made tokens that were not taken back, at most: each request is held against all of them.
 const MAX_TOKENS: usize = 10_000;
@@ -242,11 +242,14 @@ pub(crate) struct Tokens {
 #[derive(Default)]
 struct Made {
     grants: Vec<(String, Arc<Grant>)>,
+    /// Of the file that they are from.
     stamp: Option<Stamp>,
-    looked: Option<Instant>,
+    /// Of one that could not be read, and when that was tried.
+    refused: Option<(Option<Stamp>, Instant)>,
 }
 
-/// What tells one version of the file from another: it is replaced as a whole, so its node changes as well.
+/// What tells one version of the file from another: it is replaced as a whole, so its node changes as well, also where both
+/// are written within one tick of the clock and are as long.
 type Stamp = (SystemTime, u64, u64);
 
 impl Tokens {
@@ -299,38 +302,31 @@ impl Tokens {
                     .any(|(_, made)| made.id == grant.id))
     }
 
-    /// Looks at the file with the next request, whenever it last did.
-    pub(crate) fn look_again(&self) {
-        self.made
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .looked = None;
-    }
-
     fn made(&self) -> std::sync::MutexGuard<'_, Made> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if made
-            .looked
-            .is_some_and(|looked| looked.elapsed() < LOOK_EVERY)
-        {
+        // A look costs some microseconds: no request goes by what the file said before.
+        let stamp = stamp_of(&file_of(&self.dir));
+        let is_refused =
+            |(refused, at): &(_, Instant)| *refused == stamp && at.elapsed() < TRY_AGAIN;
+        if stamp == made.stamp || made.refused.as_ref().is_some_and(is_refused) {
             return made;
         }
-        made.looked = Some(Instant::now());
-        let stamp = stamp_of(&file_of(&self.dir));
-        if stamp != made.stamp {
-            match list(&self.dir) {
-                Ok(records) => {
-                    made.stamp = stamp;
-                    made.grants = records
-                        .iter()
-                        .filter_map(|record| {
-                            let grant = Arc::new(record.grant()?);
-                            Some((record.sha256.clone(), grant))
-                        })
-                        .collect();
-                }
-                // Nobody is let in by a file that cannot be read, and nobody thrown out by it.
-                Err(why) => tracing::error!("{why}"),
+        match list(&self.dir) {
+            Ok(records) => {
+                made.stamp = stamp;
+                made.refused = None;
+                made.grants = records
+                    .iter()
+                    .filter_map(|record| {
+                        let grant = Arc::new(record.grant()?);
+                        Some((record.sha256.clone(), grant))
+                    })
+                    .collect();
+            }
+            // Nobody is let in by a file that cannot be read, and nobody thrown out by it.
+            Err(why) => {
+                made.refused = Some((stamp, Instant::now()));
+                tracing::error!("{why}");
             }
         }
         made

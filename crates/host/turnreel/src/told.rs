@@ -9,8 +9,9 @@ use std::convert::Infallible;
 use std::ops::Deref;
 use std::sync::OnceLock;
 
+use chat_event::compaction::Folded;
 use chat_event::{BodyRef, ChatEvent, PREVIEW_BYTES, bodies};
-use chat_store::{Page, Stored, sha256_hex};
+use chat_store::{Page, PageRequest, Stored, sha256_hex};
 
 use crate::error::ApiError;
 
@@ -75,6 +76,55 @@ impl Deref for Told {
 
     fn deref(&self) -> &Stored {
         &self.stored
+    }
+}
+
+/// Takes the line apart that stands for events on both sides of `place`, which is as far as a reader has them: a run of pieces
+/// may have become one line since. Of those of the page, which begins behind `after`, each stands alone then. A line whose text
+/// lies elsewhere stays whole. Whether one was taken apart.
+pub(crate) fn part_at(page: &mut Page, after: u64, place: u64) -> bool {
+    let at = page.numbers.partition_point(|&seq| seq <= place);
+    let (1.., Some(line)) = (place, page.lines.get(at)) else {
+        return false;
+    };
+    let event = ChatEvent::from_json(line).ok();
+    let Some(folded) = event.as_ref().and_then(Folded::of) else {
+        return false;
+    };
+    if folded.span().is_none_or(|(from, _)| from > place) {
+        return false;
+    }
+    let numbered = folded
+        .events()
+        .filter_map(|piece| Some((piece.seq.filter(|&seq| seq > after)?, piece.to_line())));
+    let (numbers, lines): (Vec<u64>, Vec<String>) = numbered.unzip();
+    page.numbers.splice(at..=at, numbers);
+    page.lines.splice(at..=at, lines);
+    true
+}
+
+/// As [`part_at`] for who asks for a page behind what he has. What is more than he asked for then is left to the next page.
+pub(crate) fn part_at_beginning(page: &mut Page, request: PageRequest) {
+    if !part_at(page, request.after, request.after) {
+        return;
+    }
+    let mut bytes = 0;
+    let fits = |line: &&String| {
+        bytes += line.len();
+        bytes <= request.max_bytes
+    };
+    let n_fit = page
+        .lines
+        .iter()
+        .take(request.limit)
+        .take_while(fits)
+        .count();
+    let n_fit = n_fit.max(1);
+    if n_fit < page.lines.len() {
+        page.lines.truncate(n_fit);
+        page.numbers.truncate(n_fit);
+        page.next = page.numbers[n_fit - 1];
+        page.gaps.retain(|gap| gap.to <= page.next);
     }
 }
 

@@ -36,5 +36,6 @@ mod runs;
 mod views;
 mod within;
 
+pub use labels::kinds;
 pub use masker::Masker;
 pub use plan::{KindFound, Place, Plan, Scan};

@@ -117,9 +117,10 @@ impl Files {
         self.dir.join(format!("{}.manifest.json", self.stem))
     }
 
-    /// Whether there is any.
+    /// Whether there is any that has something: what a full disk leaves of a new one is a name, and no log.
     pub(crate) fn are_there(&self) -> bool {
-        !self.sealed.is_empty() || self.newest().exists()
+        let newest = || self.newest().symlink_metadata();
+        !self.sealed.is_empty() || newest().is_ok_and(|newest| newest.len() > 0)
     }
 
     /// Where the newest file begins.

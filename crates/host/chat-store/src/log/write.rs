@@ -38,7 +38,15 @@ impl Log {
             .iter()
             .try_for_each(|group| write_group(file, group));
         if let Err(why) = written {
-            let cut = file.set_len(good_bytes);
+            // A file that has nothing is none: its name alone would be taken for a session.
+            let cut = match good_bytes {
+                0 => std::fs::remove_file(&path).or_else(|_| file.set_len(0)),
+                _ => file.set_len(good_bytes),
+            };
+            if good_bytes == 0 {
+                self.file = None;
+                self.newest = FileMark::at(&path).ok();
+            }
             if let Err(cut) = cut {
                 self.failed = Some(format!("a half-written line could not be cut: {cut}"));
             }

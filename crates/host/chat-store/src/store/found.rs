@@ -54,7 +54,7 @@ pub(super) fn all(dir: &Path) -> Result<Found, Error> {
         }
     });
     Ok(Found {
-        logs: files.collect(),
+        logs: files.filter(Files::are_there).collect(),
         begun,
         packed,
     })

@@ -113,8 +113,7 @@ impl Store {
         let mut sessions = locked(&self.inner.sessions);
         // What was there may have been packed away, but for some files.
         end_begun(&files)?;
-        let is_here = files.newest().exists() || !files.clone().listed_anew()?.sealed.is_empty();
-        if is_here {
+        if files.clone().listed_anew()?.are_there() {
             return Err(Error::Exists {
                 session: id.as_str().to_owned(),
             });

@@ -130,11 +130,16 @@ pub(super) async fn page(
     let session = live.session.clone();
     let page = match bodies {
         Bodies::Whole => {
-            let reading = move |_: &Reader| Ok(session.page_whole(request)?);
+            let reading = move |_: &Reader| {
+                let mut page = session.page_whole(request)?;
+                told::part_at_beginning(&mut page, request);
+                Ok(page)
+            };
             state.body_readers.read(reading).await?
         }
         Bodies::Referred => {
             let mut page = tokio::task::spawn_blocking(move || session.page(request)).await??;
+            told::part_at_beginning(&mut page, request);
             told::shorten(&mut page);
             page
         }

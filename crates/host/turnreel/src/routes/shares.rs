@@ -57,7 +57,6 @@ pub(super) async fn create(
     let (token, record) = tokio::task::spawn_blocking(move || tokens::create(&dir, wanted))
         .await?
         .map_err(refused)?;
-    state.access.tokens.look_again();
     // The name by which we were asked is one by which we can be asked again; the guard has seen to that. A page behind a
     // proxy with TLS says so with its origin.
     let host = only(&headers, &header::HOST).unwrap_or_default();
@@ -115,7 +114,6 @@ pub(super) async fn revoke(
     let n_revoked = tokio::task::spawn_blocking(move || tokens::revoke(&dir, which))
         .await?
         .map_err(refused)?;
-    state.access.tokens.look_again();
     if names_one && n_revoked == 0 {
         return Err(ApiError::not_found());
     }

@@ -132,7 +132,7 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
             .get_or_insert_with(|| mpsc::channel(agent::WAITING_FRAMES));
         let form = AgentForm::new(&live);
         let teller = Some(agent::tell(
-            follower,
+            follower.of_reader_at(known),
             form,
             known,
             (sub, opened),

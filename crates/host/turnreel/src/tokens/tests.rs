@@ -59,3 +59,43 @@ fn what_is_remembered_of_those_that_were_taken_back_has_an_end_as_well() {
     assert!(refused.contains("were revoked"), "{refused}");
     assert_eq!(list(dir.path()).unwrap().len(), 1);
 }
+
+/// Also where the clock has not moved on: a file that is replaced is another file.
+#[test]
+fn each_request_goes_by_what_the_file_says_now() {
+    let dir = tempfile::tempdir().unwrap();
+    let tokens = Tokens::new("startup", dir.path());
+    assert!(tokens.find("startup").is_some());
+    for _ in 0..50 {
+        let (token, record) = create(dir.path(), Wanted::default()).unwrap();
+        let grant = tokens.find(&token).unwrap();
+        assert!(tokens.holds(&grant));
+        assert_eq!(revoke(dir.path(), |it| it.id == record.id).unwrap(), 1);
+        assert!(tokens.find(&token).is_none() && !tokens.holds(&grant));
+    }
+    // Of as many bytes, and of the same time.
+    let (token, _) = create(dir.path(), Wanted::default()).unwrap();
+    assert!(tokens.find(&token).is_some());
+    let path = file_of(dir.path());
+    let text = std::fs::read_to_string(&path).unwrap();
+    let modified = path.metadata().unwrap().modified().unwrap();
+    let other = text.replace(&sha256_hex(token.as_bytes()), &sha256_hex(b"another"));
+    write_private(&path, other.as_bytes()).unwrap();
+    let file = std::fs::File::options().write(true).open(&path).unwrap();
+    file.set_modified(modified).unwrap();
+    assert!(tokens.find(&token).is_none() && tokens.find("another").is_some());
+}
+
+#[test]
+fn a_file_that_cannot_be_read_changes_nothing_and_one_that_can_counts_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let tokens = Tokens::new("startup", dir.path());
+    let (token, _) = create(dir.path(), Wanted::default()).unwrap();
+    assert!(tokens.find(&token).is_some());
+    let whole = std::fs::read(file_of(dir.path())).unwrap();
+    write_private(&file_of(dir.path()), b"[").unwrap();
+    assert!(tokens.find(&token).is_some() && tokens.find("nobody").is_none());
+    write_private(&file_of(dir.path()), &whole).unwrap();
+    let (other, _) = create(dir.path(), Wanted::default()).unwrap();
+    assert!(tokens.find(&token).is_some() && tokens.find(&other).is_some());
+}

@@ -475,3 +475,42 @@ fn a_full_disk_is_said_and_leaves_no_half_line() {
         server.all("s1", 1000).len() as u64 == n_stored + 100
     });
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_that_is_full_before_the_first_line_leaves_no_session() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = std::process::Command::new("bash");
+    let ignores_xfsz = "trap '' XFSZ; exec \"$0\" \"$@\"";
+    command.args(["-c", ignores_xfsz, support::PROGRAM]);
+    let server = Server::start_by(command, dir.path(), "127.0.0.1:0", &["--no-examples"]);
+    let mut server = server.unwrap();
+    let room_for = |server: &Server, bytes: &str| {
+        let mut limit = std::process::Command::new("prlimit");
+        limit.args(["--pid", &server.child.id().to_string()]);
+        let limit = limit.arg(format!("--fsize={bytes}:unlimited"));
+        assert!(limit.status().unwrap().success());
+    };
+    room_for(&server, "0");
+    let (status, answer) = server.post("s1", &chunks(1, 3));
+    assert_eq!(
+        (status, &answer["error"]["code"]),
+        (507, &json!("disk_full"))
+    );
+    let path = server_log(&server);
+    assert!(!path.exists());
+    assert_eq!(server.get("/api/v1/sessions").1["sessions"], json!([]));
+    // There is room again, here and after a start beside what another version left.
+    room_for(&server, "unlimited");
+    assert_eq!(server.post("s1", &chunks(1, 3)).0, 200);
+    assert_eq!(server.all("s1", 10).len(), 3);
+    server.kill();
+    std::fs::write(&path, "").unwrap();
+    let server = Server::start_on(dir.path(), "127.0.0.1:0", &["--no-examples"]);
+    assert_eq!(server.get("/api/v1/sessions").1["sessions"], json!([]));
+}
+
+fn server_log(server: &Server) -> std::path::PathBuf {
+    let stem = chat_store::SessionId::parse("s1").unwrap().stem();
+    server.data.join(format!("{stem}.events.jsonl"))
+}

@@ -55,13 +55,22 @@ fn a_kind_is_kept_and_nothing_is_masked_where_it_is_asked_for() {
     );
     let output = export(&["-", "--to", "jsonl", "--no-mask"], &log());
     assert_eq!(text(&output.stdout), log());
-    // A kind that is misspelt keeps nothing, and that is told.
-    let output = export(&["-", "--to", "jsonl", "--keep", "email"], &log());
+    // One that does not occur keeps nothing, and that is told.
+    let output = export(&["-", "--to", "jsonl", "--keep", "private key"], &log());
+    assert_eq!(output.status.code(), Some(0));
     assert!(!text(&output.stdout).contains("ann@work.example"));
     let said = text(&output.stderr);
     assert!(
-        said.contains("nothing of the kind to keep: email; what was found is of: ")
+        said.contains("nothing of the kind to keep: private key; what was found is of: ")
             && said.contains("e-mail address"),
+        "{said}"
+    );
+    // One that is misspelt is refused: who believes that it is kept sends a file without it.
+    let output = export(&["-", "--to", "jsonl", "--keep", "email"], &log());
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("email") && said.contains(", e-mail address, "),
         "{said}"
     );
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::pipe::spooled;
 use crate::support::{self, PROGRAM, Server, command, make_token, soon};
 use serde_json::{Value, json};
 
@@ -83,6 +84,7 @@ fn an_answer_from_the_page_reaches_the_agent() {
     assert_eq!(answer(&server, "permissions", &request, &said), 200);
     let expected = json!({"behavior": "deny", "message": "not that one"});
     assert_eq!(decision(child), expected);
+    assert_eq!(spooled(dir.path()), 0, "nothing is left to be taken back");
 }
 
 /// Without it, tools that need the user take no answer.
@@ -294,6 +296,29 @@ fn what_is_answered_elsewhere_is_asked_no_longer() {
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));
     assert_eq!(waiting(&server), 0);
+}
+
+/// Nobody hears an answer any more.
+#[test]
+fn what_a_hook_asked_that_was_killed_is_asked_no_longer() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let mut child = start(dir.path(), &asks("PermissionRequest"));
+    let request = asked(&server);
+    assert_eq!((waiting(&server), spooled(dir.path())), (1, 1));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    soon("it is taken back", || waiting(&server) == 0);
+    let said = json!({"decision": "allow"});
+    assert_eq!(answer(&server, "permissions", &request, &said), 409);
+    soon("nothing is left", || spooled(dir.path()) == 0);
+    let (_, page) = server.get("/api/v1/sessions/a6ea4e31-3636/events");
+    let events = page["events"].as_array().unwrap();
+    let types: Vec<&Value> = events.iter().map(|event| &event["type"]).collect();
+    assert_eq!(
+        types,
+        ["session_start", "permission_request", "permission_resolved"]
+    );
 }
 
 /// Then the agent asks where it runs.

@@ -453,8 +453,6 @@ pub(crate) fn make_token(server: &Server, what: &[&str]) -> String {
     let output = token_command(&server.data, "create", what);
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout).unwrap();
-    // The server looks at the file four times a second.
-    std::thread::sleep(Duration::from_millis(300));
     text.trim().to_owned()
 }
 

@@ -1,8 +1,11 @@
 //! What stands in the place of what was masked: its kind, and a number that tells which one it was.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::LazyLock;
 
 use super::find::{Found, Rank};
+use super::personal::USER_NAME;
+use super::rules::{SERVICES, SHAPES};
 
 /// The labels of one session.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +25,38 @@ pub(super) struct Labelled {
     number: usize,
 }
 
+/// Kinds that no table of rules has.
+const OTHER_KINDS: [&str; 14] = [
+    "azure secret",
+    "basic credentials",
+    "bearer token",
+    "cut word",
+    "e-mail address",
+    "facebook token",
+    "ip address",
+    "kubernetes secret",
+    "password",
+    "private key",
+    "random text",
+    "secret",
+    "secret answer",
+    USER_NAME,
+];
+
+/// What all that is masked can be called, in the order of letters. [`Plan::keep`](super::Plan::keep) takes these.
+///
+/// ```
+/// assert!(chat_feed::mask::kinds().contains("github token"));
+/// ```
+pub fn kinds() -> &'static BTreeSet<&'static str> {
+    static KINDS: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
+        let shapes = SHAPES.iter().map(|shape| shape.kind);
+        let services = SERVICES.iter().map(|service| service.kind);
+        shapes.chain(services).chain(OTHER_KINDS).collect()
+    });
+    &KINDS
+}
+
 impl Labels {
     /// The label of what was found, which is made where there is none.
     pub(super) fn of(&mut self, found: &Found) -> usize {
@@ -29,6 +64,7 @@ impl Labels {
         if let Some(&label) = self.numbers.get(&key) {
             return label;
         }
+        debug_assert!(kinds().contains(found.kind), "{}", found.kind);
         let number = self.last_of_kind.entry(found.kind).or_insert(0);
         *number += 1;
         let label = self.all.len();
