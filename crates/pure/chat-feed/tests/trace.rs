@@ -740,6 +740,32 @@ fn what_is_said_behind_the_end_of_its_turn_begins_none() {
     );
 }
 
+/// A hook says that a turn is over before the stream of the same session says what it used.
+#[test]
+fn what_a_turn_used_is_told_behind_its_end_where_that_did_not_say_it() {
+    let usage =
+        json!({"scope": "turn", "inputTokens": 9_000, "outputTokens": 1_000, "costUsd": 0.04});
+    let told = |end: Value| {
+        [
+            (0, "turn_start", json!({"trigger": "user"})),
+            (0, "user_message", json!({"text": "Run it"})),
+            (900, "turn_end", end),
+            (950, "usage", usage.clone()),
+            (960, "usage", usage.clone()),
+        ]
+    };
+    check(
+        Verbosity::Normal,
+        &told(json!({})),
+        "[1] ▶ Run it\n[1] ✓ Run it (0.9s)\n[1] used 10k tokens, $0.04",
+    );
+    check(
+        Verbosity::Normal,
+        &told(json!({"usage": usage})),
+        "[1] ▶ Run it\n[1] ✓ Run it (0.9s, 10k tokens, $0.04)",
+    );
+}
+
 #[test]
 fn what_is_asked_for_is_told_where_its_title_does_not() {
     let asked = |title: Value, tool: &str, args: Value| {

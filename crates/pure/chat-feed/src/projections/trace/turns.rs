@@ -85,11 +85,20 @@ impl Turn {
     }
 }
 
+/// A turn that is over.
+#[derive(Debug)]
+struct Ended {
+    /// The hash of its id.
+    id: u64,
+    /// What its lines begin with, as long as nobody has said what it used.
+    unpaid: Option<String>,
+}
+
 /// The open turns, in the order in which they began.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     open: Vec<Turn>,
-    ended: VecDeque<u64>,
+    ended: VecDeque<Ended>,
     n_turns: u32,
     last_nth: TurnNth,
 }
@@ -121,7 +130,23 @@ impl Turns {
 
     /// Whether a turn of that id is over.
     pub(super) fn has_ended(&self, id: &str) -> bool {
-        self.ended.contains(&hash(id))
+        let id = hash(id);
+        self.ended.iter().any(|ended| ended.id == id)
+    }
+
+    /// What it used was not said when this turn ended: it may be later, by another source.
+    pub(super) fn note_unpaid(&mut self, turn: &Turn) {
+        let mut ended = self.ended.iter_mut().rev();
+        if let Some(ended) = ended.find(|ended| turn.id == Some(ended.id)) {
+            ended.unpaid = Some(turn.tag());
+        }
+    }
+
+    /// What the lines of a turn begin with that ended before it was said what it used; once.
+    pub(super) fn pay(&mut self, id: &str) -> Option<String> {
+        let id = hash(id);
+        let mut ended = self.ended.iter_mut().rev();
+        ended.find(|ended| ended.id == id)?.unpaid.take()
     }
 
     /// Opens a turn.
@@ -160,7 +185,7 @@ impl Turns {
             if self.ended.len() == MAX_ENDED {
                 self.ended.pop_front();
             }
-            self.ended.push_back(id);
+            self.ended.push_back(Ended { id, unpaid: None });
         }
         Some(turn)
     }

@@ -20,6 +20,13 @@ pub(super) fn told_duration(duration_ms: Option<u64>) -> Option<String> {
         .map(duration)
 }
 
+/// What a turn used, as far as it is known: `3,600 tokens`, `$0.02`.
+pub(super) fn spent(n_tokens: u64, cost_usd: Option<f64>) -> Vec<String> {
+    let told = (n_tokens > 0).then(|| format!("{} tokens", tokens(n_tokens)));
+    let cost = cost_usd.filter(|&usd| usd > 0.0).map(dollars);
+    told.into_iter().chain(cost).collect()
+}
+
 /// All that a usage says: `3,600 in, 120 out, 600 cached, $0.02, model`.
 pub(super) fn usage(usage: &Usage) -> String {
     let mut facts = vec![

@@ -32,6 +32,19 @@ impl SessionTrace {
         let scope = one_line(&usage.scope);
         let text = format!("[USAGE] {scope}: {}", words::usage(usage));
         self.verbose(LineKind::Usage, text);
+        // Hooks say that a turn is over before its stream says what it used.
+        let late = event
+            .turn_id
+            .as_deref()
+            .filter(|_| usage.scope == "turn" && event.parent_tool_call_id.is_none());
+        if let Some(tag) = late.and_then(|id| self.turns.pay(id)) {
+            let n_tokens = usage.input_tokens.saturating_add(usage.output_tokens);
+            let spent = words::spent(n_tokens, usage.cost_usd);
+            if !spent.is_empty() && self.verbosity == Verbosity::Normal {
+                let text = format!("{tag} used {}", spent.join(", "));
+                self.tell(LineKind::Usage, Severity::Detail, text);
+            }
+        }
         if let Some(turn) = turn.and_then(|nth| self.turns.get(nth)) {
             let response = event.response_id.as_deref().map(hash);
             let nested = event.parent_tool_call_id.is_some();

@@ -13,7 +13,6 @@ use crate::projections::trace::turns::Turn;
 use crate::projections::trace::words;
 use crate::took::took_ms;
 use crate::tool::ToolStatus;
-use crate::units;
 
 impl SessionTrace {
     pub(super) fn prompt(&mut self, turn: Option<TurnNth>, parent: Option<&str>, text: &str) {
@@ -109,7 +108,12 @@ impl SessionTrace {
                 None => ('✓', Severity::Good),
             };
             let mut facts: Vec<String> = how.map(str::to_owned).into_iter().collect();
-            facts.extend(turn_facts(&turn, end, now_ms));
+            facts.extend(time_of(&turn, end, now_ms));
+            let spent = spent_in(&turn, end);
+            if spent.is_empty() {
+                self.turns.note_unpaid(&turn);
+            }
+            facts.extend(spent);
             let facts = match facts.is_empty() {
                 true => String::new(),
                 false => format!(" ({})", facts.join(", ")),
@@ -138,8 +142,11 @@ impl SessionTrace {
             false => "running",
         };
         if self.verbosity >= Verbosity::Normal {
-            let facts = turn_facts(&turn, &TurnEnd::default(), None);
-            let facts: String = facts.iter().map(|fact| format!(", {fact}")).collect();
+            let end = TurnEnd::default();
+            let facts = time_of(&turn, &end, None)
+                .into_iter()
+                .chain(spent_in(&turn, &end));
+            let facts: String = facts.map(|fact| format!(", {fact}")).collect();
             let text = format!("{} ⋯ {} ({doing}{facts})", turn.tag(), turn.name());
             self.tell(LineKind::TurnEnd, Severity::Warning, text);
         }
@@ -186,18 +193,17 @@ impl SessionTrace {
     }
 }
 
-/// What a turn took, as far as it is known: time, tokens, cost.
-fn turn_facts(turn: &Turn, end: &TurnEnd, now_ms: Option<i64>) -> Vec<String> {
+/// The time that a turn took, as far as it is known.
+fn time_of(turn: &Turn, end: &TurnEnd, now_ms: Option<i64>) -> Option<String> {
     let took = took_ms(end.duration_ms, turn.started_ms, now_ms.or(turn.last_ms));
-    let mut facts: Vec<String> = words::told_duration(took).into_iter().collect();
+    words::told_duration(took)
+}
+
+/// What it used: tokens and cost, as far as they are known.
+fn spent_in(turn: &Turn, end: &TurnEnd) -> Vec<String> {
     let said: Option<Usage> = end.usage.as_ref().and_then(|usage| usage.parse());
     let mut usage = turn.usage.clone();
     usage.take(&UsageNote::at_end(turn.nth, said.as_ref(), end.cost_usd));
     let (tokens, cost_usd) = usage.spent();
-    let n_tokens = tokens.map_or(0, TokenCounts::total);
-    if n_tokens > 0 {
-        facts.push(format!("{} tokens", units::tokens(n_tokens)));
-    }
-    facts.extend(cost_usd.filter(|&usd| usd > 0.0).map(units::dollars));
-    facts
+    words::spent(tokens.map_or(0, TokenCounts::total), cost_usd)
 }
