@@ -8,6 +8,8 @@
 mod calls;
 mod chat;
 mod chat_messages;
+mod chat_pieces;
+mod chat_prints;
 mod content;
 mod item_calls;
 mod items;

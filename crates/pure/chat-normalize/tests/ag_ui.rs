@@ -244,6 +244,82 @@ fn a_snapshot_tells_what_was_not_told() {
     );
 }
 
+/// What the model is told of its work begins most conversations, and is nothing to show.
+#[test]
+fn a_snapshot_that_begins_with_instructions_makes_no_turn_of_them() {
+    let all = [
+        json!({"id": "s0", "role": "system", "content": "You help."}),
+        json!({"id": "u1", "role": "user", "content": "Hi"}),
+        json!({"id": "a1", "role": "assistant", "content": "Hello"}),
+        json!({"id": "u2", "role": "user", "content": "More"}),
+    ];
+    let snapshot = |n: usize| event("MESSAGES_SNAPSHOT", json!({"messages": all[..n]}));
+    let say = |id: &str, text: &str| {
+        let held = json!({"messageId": id, "role": "assistant", "delta": text});
+        event("TEXT_MESSAGE_CHUNK", held)
+    };
+    let lines = [
+        event(
+            "RUN_STARTED",
+            json!({"threadId": "t", "runId": "r1", "input": {"messages": all[..2]}}),
+        ),
+        say("a1", "Hello"),
+        snapshot(3),
+        event("RUN_FINISHED", json!({"threadId": "t", "runId": "r1"})),
+        event(
+            "RUN_STARTED",
+            json!({"threadId": "t", "runId": "r2", "input": {"messages": all}}),
+        ),
+        snapshot(4),
+        say("a2", "Yes"),
+        event("RUN_FINISHED", json!({"threadId": "t", "runId": "r2"})),
+    ];
+    let expected = [
+        "turn user",
+        "user Hi",
+        "done Hello",
+        "end completed",
+        "turn user",
+        "user More",
+        "done Yes",
+        "end completed",
+    ];
+    assert_eq!(said(&lines), expected);
+}
+
+#[test]
+fn a_turn_of_a_snapshot_ends_its_own_calls_and_no_others() {
+    let call = |id: &str| json!([{"id": id, "type": "function", "function": {"name": "ls", "arguments": "{}"}}]);
+    let messages = json!([
+        {"id": "u1", "role": "user", "content": "Before"},
+        {"id": "a1", "role": "assistant", "content": "", "toolCalls": call("old")},
+        {"id": "u2", "role": "user", "content": "Now"},
+    ]);
+    let begun = json!({"toolCallId": "k", "toolCallName": "ls"});
+    let result = json!({"messageId": "x", "toolCallId": "k", "content": "a.rs"});
+    let lines = run(vec![
+        event("TOOL_CALL_START", begun),
+        event("MESSAGES_SNAPSHOT", json!({ "messages": messages })),
+        event("TOOL_CALL_RESULT", result),
+        event("RUN_FINISHED", json!({"threadId": "t", "runId": "r"})),
+    ]);
+    assert_eq!(
+        said(&lines),
+        [
+            "turn user",
+            "turn user",
+            "user Before",
+            "call old ls",
+            "failed old no_result",
+            "end completed",
+            "user Now",
+            "call k ls",
+            "result k a.rs",
+            "end completed",
+        ]
+    );
+}
+
 #[test]
 fn a_call_that_begins_under_an_id_used_before_is_another_one() {
     let call = |end: &str| {

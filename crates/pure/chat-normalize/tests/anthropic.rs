@@ -350,6 +350,46 @@ fn what_goes_wrong_is_said_and_what_is_open_is_closed() {
     assert!(said(&unknown)[1].starts_with("raw "));
 }
 
+#[test]
+fn an_answer_that_a_request_says_trimmed_is_told_once() {
+    let ask = json!({"role": "user", "content": "q1"});
+    let more = json!({"role": "user", "content": "q2"});
+    let request = |messages: &[&Value]| json!({"model": "m", "system": "s", "messages": messages});
+    let stream = [
+        vec![start("m1")],
+        text(0, "\n\nOne"),
+        text(1, "Two\n"),
+        end("end_turn"),
+    ]
+    .concat();
+    for again in [
+        json!("One\nTwo"),
+        json!([{"type": "text", "text": "One"}, {"type": "text", "text": "Two"}]),
+    ] {
+        let answer = json!({"role": "assistant", "content": again});
+        let lines = [
+            vec![request(&[&ask])],
+            stream.clone(),
+            vec![request(&[&ask, &answer, &more])],
+        ]
+        .concat();
+        assert_eq!(
+            said(&lines),
+            [
+                "turn user",
+                "user q1",
+                "done \n\nOne",
+                "done Two\n",
+                "usage response 5/9",
+                "end completed",
+                "turn user",
+                "user q2",
+                "end interrupted",
+            ]
+        );
+    }
+}
+
 /// Citations split a text into blocks, which the reader would take for paragraphs.
 #[test]
 fn a_text_that_citations_split_is_one_and_searches_tell_what_they_found() {

@@ -248,12 +248,17 @@ impl AgUi {
             .collect();
         open.sort();
         for (_, id) in open {
-            self.announce(emitter, &id);
-            if let Some(call) = self.calls.remove(&id) {
-                self.told.insert(id_hash("call", &id), 0);
-                let result = tool::unanswered(&call.id, interrupted);
-                emitter.add_as(&format!("{}:result", call.id), &call.place, result);
-            }
+            self.close_call(emitter, &id, interrupted);
+        }
+    }
+
+    /// Ends a call without a result.
+    pub(super) fn close_call(&mut self, emitter: &mut Emitter, id: &str, interrupted: bool) {
+        self.announce(emitter, id);
+        if let Some(call) = self.calls.remove(id) {
+            self.told.insert(id_hash("call", id), 0);
+            let result = tool::unanswered(&call.id, interrupted);
+            emitter.add_as(&format!("{}:result", call.id), &call.place, result);
         }
     }
 

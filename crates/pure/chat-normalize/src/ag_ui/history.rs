@@ -2,12 +2,13 @@
 //!
 //! A snapshot holds the conversation from its beginning. Its messages are in groups, each begun by the user; the last
 //! group and those of which something was told in it belong to the turn that runs, and an earlier group of which nothing
-//! was told is a turn of its own.
+//! was told is a turn of its own, unless there is nothing in it to show: what the model is told of its work begins most.
 
 use chat_event::payload::{AssistantDone, Retract, ThinkingDone, ToolCall, TurnEnd, TurnStart};
 use chat_event::{Extra, Json};
 use serde_json::{Map, Value, json};
 
+use super::calls::Call;
 use super::events::{AgUi, field, id_hash};
 use super::texts::Said;
 use crate::emit::{Emitter, hash};
@@ -65,7 +66,7 @@ impl AgUi {
         for (n, pair) in starts.windows(2).enumerate() {
             let group = messages.get(pair[0]..pair[1]).unwrap_or_default();
             let told = group.iter().any(|message| self.was_told(message));
-            if n == last || told {
+            if n == last || told || !group.iter().any(shows) {
                 // Of a turn that is over the user's words are no news.
                 let late = n != last;
                 for message in group {
@@ -75,7 +76,7 @@ impl AgUi {
                         self.whole(emitter, message);
                     }
                 }
-            } else if !group.is_empty() {
+            } else {
                 self.past_turn(emitter, group);
             }
         }
@@ -102,8 +103,14 @@ impl AgUi {
         for message in group {
             self.whole(emitter, message);
         }
-        let inside = self.turn.clone();
-        self.close_calls(emitter, false, |_, call| call.place.turn_id != inside);
+        // Only those that it made: a walk over all that are open, for each group, would be long.
+        let made = group.iter().flat_map(calls_of);
+        for id in made.filter_map(|call| text_of(call, "id")) {
+            let inside = |call: &Call| call.place.turn_id == self.turn;
+            if self.calls.get(id).is_some_and(inside) {
+                self.close_call(emitter, id, false);
+            }
+        }
         let end = TurnEnd {
             outcome: Some("completed".to_owned()),
             ..TurnEnd::default()
@@ -146,11 +153,7 @@ impl AgUi {
 
     fn whole_assistant(&mut self, emitter: &mut Emitter, message: &Value) {
         self.whole_text(emitter, message, false);
-        let calls = match list_of(message, "toolCalls") {
-            [] => list_of(message, "tool_calls"),
-            calls => calls,
-        };
-        for call in calls {
+        for call in calls_of(message) {
             let Some(id) = text_of(call, "id") else {
                 continue;
             };
@@ -253,7 +256,7 @@ impl AgUi {
         self.texts.contains_key(id)
             || self.told.contains_key(&id_hash("message", id))
             || call.is_some_and(|call| self.told.contains_key(&id_hash("call", call)))
-            || list_of(message, "toolCalls")
+            || calls_of(message)
                 .iter()
                 .filter_map(|call| text_of(call, "id"))
                 .any(|call| {
@@ -266,6 +269,26 @@ impl AgUi {
             self.told
                 .insert(id_hash("message", id), hash(text.as_bytes()));
         }
+    }
+}
+
+/// The calls of an assistant's message.
+fn calls_of(message: &Value) -> &[Value] {
+    match list_of(message, "toolCalls") {
+        [] => list_of(message, "tool_calls"),
+        calls => calls,
+    }
+}
+
+/// Whether a message gives its turn something to show; a result stands with its call, wherever that is.
+fn shows(message: &Value) -> bool {
+    let content = message.get("content").unwrap_or(&Value::Null);
+    match str_of(message, "role") {
+        Some("system" | "developer" | "tool") => false,
+        Some("assistant" | "reasoning") => {
+            !content_of(content).0.is_empty() || !calls_of(message).is_empty()
+        }
+        Some(_) | None => true,
     }
 }
 

@@ -11,6 +11,7 @@
 //! | turn open, a call runs | a request of another conversation | what is said in that stands in the turn and ends nothing |
 //! | any | the source ended | an open turn ends as interrupted |
 
+use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
 
 use chat_event::payload::{ErrorEvent, SessionStart, TurnEnd, UserMessage};
@@ -489,6 +490,11 @@ fn fingerprint(message: &Value) -> u64 {
     fingerprint_of(str_of(message, "role").unwrap_or(""), &text, &ids)
 }
 
+/// Clients trim answers, and join their texts by lines: white space does not tell those apart.
 fn fingerprint_of(role: &str, text: &str, ids: &[String]) -> u64 {
+    let text: Cow<'_, str> = match role {
+        "assistant" => text.split_whitespace().collect(),
+        _ => text.into(),
+    };
     hash(format!("{role}\n{}\n{text}", ids.join(" ")).as_bytes())
 }

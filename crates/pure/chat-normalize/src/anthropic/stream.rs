@@ -362,19 +362,20 @@ fn is_cited(block: &Value) -> bool {
 }
 
 fn join_texts(text: &mut Value, more: &Value) {
-    let joined = format!(
-        "{}{}",
-        str_of(text, "text").unwrap_or(""),
-        str_of(more, "text").unwrap_or("")
-    );
-    if let Some(text) = text.as_object_mut() {
-        text.insert("text".to_owned(), Value::from(joined));
-        let citations = more.get("citations").and_then(Value::as_array);
-        if let Some(citations) = citations.filter(|citations| !citations.is_empty()) {
-            let all = text.entry("citations").or_insert_with(|| json!([]));
-            if let Some(all) = all.as_array_mut() {
-                all.extend(citations.iter().cloned());
-            }
+    let Some(text) = text.as_object_mut() else {
+        return;
+    };
+    let words = str_of(more, "text").unwrap_or("");
+    match text.entry("text").or_insert(Value::Null) {
+        // In place: of a long text each citation splits off a block.
+        Value::String(all) => all.push_str(words),
+        no_text => *no_text = Value::from(words),
+    }
+    let citations = more.get("citations").and_then(Value::as_array);
+    if let Some(citations) = citations.filter(|citations| !citations.is_empty()) {
+        let all = text.entry("citations").or_insert_with(|| json!([]));
+        if let Some(all) = all.as_array_mut() {
+            all.extend(citations.iter().cloned());
         }
     }
 }

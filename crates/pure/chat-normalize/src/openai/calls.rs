@@ -1,5 +1,6 @@
 //! Calls of tools: opened by their first piece, written when whole, ended by their result.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use chat_event::payload::{ToolCall, ToolError, ToolInputChunk, ToolOutputChunk, ToolResult};
@@ -19,6 +20,8 @@ pub(super) struct Call {
     pub(super) name: String,
     /// The arguments, once they are whole.
     pub(super) args: Option<Value>,
+    /// The source gave it no id.
+    pub(super) made_up: bool,
     /// The service runs it itself.
     pub(super) hosted: bool,
     place: Place,
@@ -26,7 +29,20 @@ pub(super) struct Call {
     input_chars: u64,
     n_chunks: u64,
     n_outputs: u64,
-    order: u64,
+    order: Order,
+}
+
+/// The number of the answer that made a call, and the call's own.
+type Order = (u64, u64);
+
+impl Call {
+    /// The arguments, as a text where they are not whole.
+    pub(super) fn args_so_far(&self) -> Cow<'_, Value> {
+        match &self.args {
+            Some(args) => Cow::Borrowed(args),
+            None => Cow::Owned(Value::from(self.input.as_str())),
+        }
+    }
 }
 
 /// What a tool gave.
@@ -54,7 +70,7 @@ pub(super) struct Calls {
     /// Those without a result, by the source's ids.
     open: BTreeMap<String, Call>,
     /// The same in the order they began.
-    by_order: BTreeMap<u64, String>,
+    by_order: BTreeMap<Order, String>,
     /// How often an id was used, by its hash.
     uses: HashMap<u64, u32>,
     n_calls: u64,
@@ -75,7 +91,7 @@ impl Calls {
             let call = Call {
                 id,
                 place: place.clone(),
-                order: self.n_calls,
+                order: (self.answer_no(place), self.n_calls),
                 ..Call::default()
             };
             self.by_order.insert(call.order, native_id.to_owned());
@@ -98,9 +114,31 @@ impl Calls {
         self.open.is_empty()
     }
 
-    /// The newest open call, by the source's id.
-    pub(super) fn newest(&self) -> Option<String> {
-        self.by_order.values().next_back().cloned()
+    /// The number of the answer at `place`: that of the newest open call, where it is of the same.
+    fn answer_no(&self, place: &Place) -> u64 {
+        let Some((&(newest, _), native_id)) = self.by_order.last_key_value() else {
+            return 0;
+        };
+        let call = self.get(native_id);
+        let is_same = call.is_some_and(|call| call.place.response_id == place.response_id);
+        newest + u64::from(!is_same)
+    }
+
+    /// The call that a result is of, which says it is of `said_id`. Where the calls have no ids, results have none or one
+    /// that the client made up: they come in the order of the newest answer's calls.
+    pub(super) fn of_result(&self, said_id: Option<&str>) -> Option<String> {
+        let next = || {
+            let ((newest, _), _) = self.by_order.last_key_value()?;
+            let (_, native_id) = self.by_order.range((*newest, 0)..).next()?;
+            Some(native_id)
+        };
+        let made_up = |id: &&String| self.get(id).is_some_and(|call| call.made_up);
+        let of_call = match said_id {
+            Some(id) if self.uses.contains_key(&hash(id.as_bytes())) => None,
+            Some(_) => next().filter(made_up),
+            None => next(),
+        };
+        of_call.cloned().or_else(|| said_id.map(str::to_owned))
     }
 
     /// A piece of the arguments.

@@ -6,12 +6,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chat_event::payload::{AudioChunk, Usage};
-use chat_event::{Extra, Json};
+use chat_event::Json;
+use chat_event::payload::Usage;
 use serde_json::{Map, Value};
 
-use super::chat_messages::{self, fingerprint_of_answer};
-use super::session::{Key, Session};
+use super::chat_messages;
+use super::chat_pieces::says;
+use super::chat_prints::{Prints, Said};
+use super::session::Session;
 use super::tokens::usage_of;
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place};
@@ -22,21 +24,6 @@ pub(super) const FORMAT: &str = "openai-chat";
 /// Answers that are written at the same time, at most: where there are more, the older ones were left.
 const MAX_STREAMS: usize = 64;
 
-/// Members of a delta that have a rule, or say nothing of the answer.
-const KNOWN_OF_DELTA: [&str; 11] = [
-    "role",
-    "content",
-    "refusal",
-    "reasoning_content",
-    "reasoning",
-    "reasoning_details",
-    "tool_calls",
-    "function_call",
-    "audio",
-    "annotations",
-    "name",
-];
-
 /// Reads the values of Chat Completions.
 #[derive(Debug)]
 pub(crate) struct OpenAiChat {
@@ -44,6 +31,7 @@ pub(crate) struct OpenAiChat {
     /// Answers in chunks of which more may come.
     streams: BTreeMap<String, Stream>,
     newest: Option<String>,
+    pub(super) prints: Prints,
     /// Tokens came behind an answer before: its turn waits for them.
     tokens_follow: bool,
 }
@@ -57,6 +45,27 @@ struct Stream {
     usage: Option<Usage>,
     usage_said: bool,
     n_sounds: u64,
+    /// It ended, and the client went on.
+    over: bool,
+}
+
+impl Stream {
+    /// Whether all that began of it ended.
+    fn ended(&self) -> bool {
+        self.open.is_empty() && !self.ended.is_empty()
+    }
+
+    /// Whether a chunk begins another answer under the id of this one, which ended: some servers give all the same, or
+    /// none. Who speaks says that only where the client went on: some servers say it again with the tokens.
+    fn begins_anew(&self, choices: &[Value]) -> bool {
+        let begins = |choice: &Value| {
+            let delta = choice.get("delta").unwrap_or(&Value::Null);
+            let says_little =
+                || text_of(delta, "role").is_some() || text_of(choice, "finish_reason").is_some();
+            self.ended.contains(&index_of(choice)) && (says(delta) || (self.over && says_little()))
+        };
+        self.ended() && choices.iter().any(begins)
+    }
 }
 
 impl OpenAiChat {
@@ -66,6 +75,7 @@ impl OpenAiChat {
             session: Session::new(FORMAT, prompt),
             streams: BTreeMap::new(),
             newest: None,
+            prints: Prints::default(),
             tokens_follow: false,
         }
     }
@@ -82,7 +92,8 @@ impl OpenAiChat {
         if choices.is_empty() && chunk.get("usage").is_none_or(Value::is_null) {
             return emitter.pass_over("a chunk without choices");
         }
-        if !self.streams.contains_key(&id) {
+        let stream = self.streams.get(&id);
+        if stream.is_none_or(|stream| stream.begins_anew(choices)) {
             if choices.is_empty() && !self.session.knows_answer(&id) {
                 return emitter.raw(&self.session.place(), FORMAT, "tokens of no answer", chunk);
             }
@@ -103,6 +114,14 @@ impl OpenAiChat {
             self.tokens_follow = true;
             self.say_usage(emitter, &id);
             self.settle(emitter, &id, false);
+        }
+    }
+
+    /// The client says something: what ended before is not what answers that.
+    pub(super) fn went_on(&mut self) {
+        self.prints.request();
+        for stream in self.streams.values_mut() {
+            stream.over |= stream.ended();
         }
     }
 
@@ -138,7 +157,7 @@ impl OpenAiChat {
         chunk: &Value,
         waits: bool,
     ) {
-        let index = count_of(choice, "index").unwrap_or(0);
+        let index = index_of(choice);
         let native_id = native_id(id, index);
         let Some(stream) = self.streams.get_mut(id) else {
             return;
@@ -154,8 +173,9 @@ impl OpenAiChat {
             return;
         };
         if index == 0 {
-            let fingerprint = self.fingerprint(&native_id);
-            self.session.history.answer(fingerprint);
+            let said = Said::by_pieces(&self.session, &native_id);
+            let print = self.prints.answer(id, &said);
+            self.session.history.answer(print);
         }
         if matches!(reason, "length" | "content_filter") {
             self.session.cut_short(emitter, &native_id, reason);
@@ -182,7 +202,8 @@ impl OpenAiChat {
         let Some(stream) = self.streams.get(id) else {
             return;
         };
-        if stream.open.is_empty() && !stream.asks && self.session.turn.is_some() {
+        let ended = stream.open.is_empty() && !stream.over;
+        if ended && !stream.asks && self.session.turn.is_some() {
             // Other choices may begin late.
             let waits = waits || stream.ended.range(1..).next().is_some() && !stream.usage_said;
             self.session.turn_over(emitter, "completed", waits);
@@ -201,134 +222,11 @@ impl OpenAiChat {
         }
     }
 
-    fn fingerprint(&self, native_id: &str) -> u64 {
-        let built = |name: &str| self.session.built(native_id, &Key::text(name));
-        let text = format!(
-            "{}{}{}",
-            built("content"),
-            built("refusal"),
-            built("transcript")
-        );
-        let calls = self.session.answers.get(native_id);
-        let calls = calls.into_iter().flat_map(|answer| &answer.calls.ids);
-        fingerprint_of_answer(&text, calls.map(String::as_str))
-    }
-
-    fn delta(
-        &mut self,
-        emitter: &mut Emitter,
-        id: &str,
-        native_id: &str,
-        delta: &Value,
-        chunk: &Value,
-    ) {
-        let session = &mut self.session;
-        let thought = chat_messages::reasoning_of(delta);
-        if !thought.is_empty() {
-            let key = session.thought_key(native_id, "reasoning");
-            session.chunk(emitter, native_id, key, &thought);
-        }
-        let text = match delta.get("content") {
-            Some(Value::Array(parts)) => {
-                let thought: String = parts.iter().map(chat_messages::thinking_of_part).collect();
-                let key = session.thought_key(native_id, "reasoning");
-                session.chunk(emitter, native_id, key, &thought);
-                super::content::texts_of(&Value::Array(parts.clone())).concat()
-            }
-            Some(Value::String(text)) => text.clone(),
-            Some(_) | None => String::new(),
-        };
-        let refusal = str_of(delta, "refusal").unwrap_or("");
-        let calls = list_of(delta, "tool_calls");
-        if !text.is_empty() || !refusal.is_empty() || !calls.is_empty() {
-            session.close_texts(emitter, native_id, true);
-        }
-        session.chunk(emitter, native_id, Key::text("content"), &text);
-        session.chunk(emitter, native_id, Key::text("refusal"), refusal);
-        if let Some(audio) = delta.get("audio").filter(|audio| audio.is_object()) {
-            self.audio(emitter, id, native_id, audio);
-        }
-        for piece in calls {
-            self.call_piece(emitter, native_id, piece);
-        }
-        if let Some(call) = delta.get("function_call").filter(|call| call.is_object()) {
-            let piece = serde_json::json!({"index": 0, "function": call});
-            self.call_piece(emitter, native_id, &piece);
-        }
-        let unknown = delta
-            .as_object()
-            .into_iter()
-            .flatten()
-            .find(|(name, value)| {
-                !KNOWN_OF_DELTA.contains(&name.as_str())
-                    && !value.is_null()
-                    && value.as_str() != Some("")
-                    && value.as_array().is_none_or(|items| !items.is_empty())
-            });
-        if let Some((name, _)) = unknown {
-            emitter.raw(
-                &self.session.place(),
-                FORMAT,
-                &format!("delta {name}"),
-                chunk,
-            );
-        }
-    }
-
-    fn audio(&mut self, emitter: &mut Emitter, id: &str, native_id: &str, audio: &Value) {
-        let transcript = str_of(audio, "transcript").unwrap_or("");
-        let session = &mut self.session;
-        session.chunk(emitter, native_id, Key::text("transcript"), transcript);
-        let place = session.answer(emitter, native_id).place.clone();
-        if let Some(data) = text_of(audio, "data")
-            && let Some(stream) = self.streams.get_mut(id)
-        {
-            let seq = stream.n_sounds;
-            stream.n_sounds += 1;
-            let sound = AudioChunk {
-                data: Some(data.to_owned()),
-                audio_ref: None,
-                seq,
-                extra: Extra::default(),
-            };
-            emitter.add_as(&format!("{native_id}:audio.{seq}"), &place, sound);
-        }
-    }
-
-    /// A piece of a call: `id` and `name` come with the first, for some servers with all, for some never.
-    fn call_piece(&mut self, emitter: &mut Emitter, native_id: &str, piece: &Value) {
-        let function = piece.get("function").or_else(|| piece.get("custom"));
-        let function = function.unwrap_or(&Value::Null);
-        let said_id = text_of(piece, "id");
-        let name = text_of(function, "name");
-        let answer = self.session.answer(emitter, native_id);
-        let place = answer.place.clone();
-        let of_id = said_id.and_then(|id| answer.calls.index_of(id));
-        let index = count_of(piece, "index").unwrap_or(match (of_id, answer.calls.last()) {
-            (Some(index), _) => index,
-            (None, Some(last)) if said_id.is_none() && name.is_none() => last,
-            (None, _) => answer.calls.next(),
-        });
-        let known = answer.calls.at(index).cloned();
-        let response_id = place.response_id.as_deref().unwrap_or(native_id);
-        let call_id = match (&known, said_id) {
-            (_, Some(id)) => id.to_owned(),
-            (Some(known), None) => known.clone(),
-            (None, None) => format!("{response_id}:call{index}"),
-        };
-        answer.asks = true;
-        answer.calls.put(index, &call_id);
-        let calls = &mut self.session.calls;
-        if let Some(before) = known.filter(|before| *before != call_id) {
-            // Another call at the same index.
-            calls.announce(emitter, &before, None);
-        }
-        calls.open(&call_id, name.unwrap_or(""), &place);
-        match function.get("arguments").or_else(|| function.get("input")) {
-            Some(Value::String(text)) => calls.input(emitter, &call_id, text),
-            Some(args @ Value::Object(_)) => calls.announce(emitter, &call_id, Some(args.clone())),
-            Some(_) | None => {}
-        }
+    /// The number of the next sound of an answer.
+    pub(super) fn next_sound(&mut self, id: &str) -> Option<u64> {
+        let stream = self.streams.get_mut(id)?;
+        stream.n_sounds += 1;
+        Some(stream.n_sounds - 1)
     }
 
     /// A whole answer.
@@ -336,18 +234,23 @@ impl OpenAiChat {
         let id = text_of(answer, "id")
             .unwrap_or_else(|| emitter.line_id())
             .to_owned();
-        if self.session.knows_answer(&id) {
+        let choices = list_of(answer, "choices");
+        let first = choices.iter().find(|choice| index_of(choice) == 0);
+        let first = first.and_then(|choice| choice.get("message"));
+        let said = Said::of(first.unwrap_or(&Value::Null));
+        let is_written = self.session.answers.contains_key(&id);
+        if is_written || self.prints.knows(&id, &said) {
             return emitter.pass_over("an answer that was said before");
         }
         self.begin(emitter, &id, answer);
-        for choice in list_of(answer, "choices") {
-            let index = count_of(choice, "index").unwrap_or(0);
+        for choice in choices {
+            let index = index_of(choice);
             let native_id = native_id(&id, index);
             let message = choice.get("message").unwrap_or(&Value::Null);
             self.session.answer(emitter, &native_id);
             if index == 0 {
-                let fingerprint = chat_messages::fingerprint(message);
-                self.session.history.answer(fingerprint);
+                let print = self.prints.answer(&id, &said);
+                self.session.history.answer(print);
             }
             chat_messages::answer(&mut self.session, emitter, &native_id, message);
             if let Some(reason @ ("length" | "content_filter")) = text_of(choice, "finish_reason") {
@@ -375,6 +278,10 @@ impl OpenAiChat {
         self.session.error(emitter, &code, message.unwrap_or(""));
         self.streams.clear();
     }
+}
+
+fn index_of(choice: &Value) -> u64 {
+    count_of(choice, "index").unwrap_or(0)
 }
 
 fn native_id(id: &str, index: u64) -> String {

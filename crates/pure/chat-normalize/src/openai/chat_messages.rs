@@ -5,7 +5,7 @@
 //! | `system`, `developer` | the session's instructions; behind the first prompt, a `notice` |
 //! | `user` | a turn begins; images, sounds and files are attached |
 //! | `assistant` | a response: its reasoning, its texts, its calls |
-//! | `tool`, `function` | the result of the call that it names, or of the newest that has no id |
+//! | `tool`, `function` | the result of the call that it names, or of the next that has no id |
 
 use chat_event::Extra;
 use chat_event::payload::AudioChunk;
@@ -13,14 +13,16 @@ use serde_json::{Map, Value};
 
 use super::calls::{Given, args_of_text};
 use super::chat::{FORMAT, OpenAiChat, yes};
+use super::chat_prints::{args_of, calls_of};
 use super::content::{given_of, said_of, texts_of};
 use super::session::{Key, Session};
-use crate::emit::{Emitter, hash};
+use crate::emit::Emitter;
 use crate::value::{list_of, str_of, text_of};
 
 impl OpenAiChat {
     /// A request: of its messages those that are new.
     pub(super) fn request(&mut self, emitter: &mut Emitter, request: &Value) {
+        self.went_on();
         let session = &mut self.session;
         session.about(emitter, text_of(request, "model"), Map::new());
         let names = list_of(request, "tools").iter().filter_map(|tool| {
@@ -29,7 +31,10 @@ impl OpenAiChat {
         });
         session.tools(emitter, names.collect());
         let messages = list_of(request, "messages");
-        let prints: Vec<u64> = messages.iter().map(fingerprint).collect();
+        let prints: Vec<u64> = messages
+            .iter()
+            .map(|message| self.prints.of(message))
+            .collect();
         let role = |message: &Value| str_of(message, "role").unwrap_or("").to_owned();
         let leads = |message: &&Value| matches!(role(message).as_str(), "system" | "developer");
         let n_leading = messages.iter().take_while(leads).count();
@@ -48,9 +53,10 @@ impl OpenAiChat {
 
     /// A message that stands by itself.
     pub(super) fn message(&mut self, emitter: &mut Emitter, message: &Value) {
+        self.went_on();
         self.session.no_aside(emitter);
         let at = self.session.history.len();
-        self.session.history.say(fingerprint(message));
+        self.session.history.say(self.prints.of(message));
         self.write(emitter, message, &format!("m{at}"));
     }
 
@@ -75,8 +81,7 @@ impl OpenAiChat {
                 }
             }
             "tool" | "function" => {
-                let named = text_of(message, "tool_call_id").map(str::to_owned);
-                let of_call = named.or_else(|| session.calls.newest());
+                let of_call = session.calls.of_result(text_of(message, "tool_call_id"));
                 let given = Given::of(given_of(content));
                 let place = session.place();
                 let said =
@@ -197,12 +202,8 @@ pub(super) fn answer(
         };
         emitter.add_as(&format!("{native_id}:audio"), &place, sound);
     }
-    for (at, call) in list_of(message, "tool_calls").iter().enumerate() {
-        whole_call(session, emitter, native_id, at, call);
-    }
-    if let Some(call) = message.get("function_call").filter(|call| call.is_object()) {
-        let call = serde_json::json!({"function": call});
-        whole_call(session, emitter, native_id, 0, &call);
+    for (at, (call, function)) in calls_of(message).enumerate() {
+        whole_call(session, emitter, native_id, at, call, function);
     }
 }
 
@@ -212,12 +213,12 @@ fn whole_call(
     native_id: &str,
     at: usize,
     call: &Value,
+    function: &Value,
 ) {
-    let function = call.get("function").or_else(|| call.get("custom"));
-    let function = function.unwrap_or(&Value::Null);
     let place = session.answer(emitter, native_id).place.clone();
     let response_id = place.response_id.as_deref().unwrap_or(native_id);
-    let id = match text_of(call, "id") {
+    let said_id = text_of(call, "id");
+    let id = match said_id {
         Some(id) => id.to_owned(),
         None => format!("{response_id}:call{at}"),
     };
@@ -227,15 +228,14 @@ fn whole_call(
     let answer = session.answer(emitter, native_id);
     answer.asks = true;
     answer.calls.put(at as u64, &id);
-    let args = match function.get("arguments").or_else(|| function.get("input")) {
+    let args = match args_of(function) {
         Some(Value::String(text)) if call.get("custom").is_some() => Value::from(text.as_str()),
         Some(Value::String(text)) => args_of_text(text),
         Some(args) => args.clone(),
         None => Value::Object(Map::new()),
     };
-    session
-        .calls
-        .open(&id, str_of(function, "name").unwrap_or(""), &place);
+    let name = str_of(function, "name").unwrap_or("");
+    session.calls.open(&id, name, &place).made_up = said_id.is_none();
     session.calls.announce(emitter, &id, Some(args));
 }
 
@@ -257,26 +257,4 @@ pub(super) fn thinking_of_part(part: &Value) -> String {
         Some(thinking) => texts_of(thinking).concat(),
         None => String::new(),
     }
-}
-
-/// What tells a message from others, however it is written.
-pub(super) fn fingerprint(message: &Value) -> u64 {
-    let texts = texts_of(message.get("content").unwrap_or(&Value::Null));
-    let role = str_of(message, "role").unwrap_or("assistant");
-    if role == "assistant" {
-        let refusal = str_of(message, "refusal").unwrap_or("");
-        let audio = message
-            .get("audio")
-            .and_then(|audio| str_of(audio, "transcript"));
-        let text = format!("{}{refusal}{}", texts.concat(), audio.unwrap_or(""));
-        let calls = list_of(message, "tool_calls").iter();
-        return fingerprint_of_answer(&text, calls.filter_map(|call| str_of(call, "id")));
-    }
-    let of_call = str_of(message, "tool_call_id").unwrap_or("");
-    hash(format!("{role}\n{of_call}\n{}", texts.concat()).as_bytes())
-}
-
-pub(super) fn fingerprint_of_answer<'a>(text: &str, calls: impl Iterator<Item = &'a str>) -> u64 {
-    let calls: Vec<&str> = calls.collect();
-    hash(format!("assistant\n{}\n{text}", calls.join(" ")).as_bytes())
 }

@@ -5,6 +5,7 @@
     reason = "a promise that is not kept fails its test"
 )]
 
+mod answers;
 mod responses;
 #[path = "../support/mod.rs"]
 mod support;
