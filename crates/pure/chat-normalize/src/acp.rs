@@ -2,7 +2,7 @@
 //!
 //! | said | what it gives |
 //! |---|---|
-//! | `initialize`, `session/new` and their answers, modes, models, options | `session_start` |
+//! | `initialize`, `session/new` and their answers (`openings`), modes, models, options | `session_start` |
 //! | `session/prompt` and its answer; v2: `state_update` | the turn |
 //! | `session/load`, up to its answer | the turns of the history, but for those that were read before |
 //! | `session/update` with a chunk or a message | `texts` |
@@ -21,6 +21,8 @@ mod calls;
 mod content;
 mod edits;
 mod files;
+mod openings;
+mod queue;
 mod results;
 mod session;
 mod texts;

@@ -3,14 +3,17 @@
 //! | line | what it gives |
 //! |---|---|
 //! | `metadata`, `config.update`, `tools.set_active_tools` | `session_start` |
-//! | `turn.prompt` | the turn before ends, a turn begins; `context.append_message` repeats it and is passed over |
+//! | `turn.prompt`, `turn.steer`, `turn.cancel` | `turns`; `context.append_message` repeats words and is passed over |
 //! | `context.append_loop_event`: `step.*` | an answer begins, ends with its tokens; one that wants no tools ends the turn |
 //! | … `content.part`, `tool.call`, `tool.result` | a whole thought or text, a call, its result |
 //! | `permission.record_approval_result` | what was asked, and the answer |
 //! | `context.apply_compaction` | a compaction |
 //! | `usage.record` | tokens that no answer has; those of answers are passed over |
 //!
-//! The log of a sub-agent is a file of its own. Seen: protocol 1.4, in public fixtures.
+//! The log of a sub-agent is a file of its own. Seen: protocol 1.4, in public fixtures; `turn.steer` and `turn.cancel` after
+//! the program's source.
+
+mod turns;
 
 use chat_diff::Change;
 use chat_event::payload::{
@@ -22,8 +25,8 @@ use serde_json::{Map, Value};
 use crate::dialect::Normalizer;
 use crate::edit::named_edit;
 use crate::emit::Emitter;
-use crate::track::{NewCall, Said, Track, ended, tool_error};
-use crate::value::{count_of, is_true, list_of, millis, str_of, text_of};
+use crate::track::{NewCall, Track, tool_error};
+use crate::value::{count_of, is_true, millis, str_of, text_of};
 use crate::words::{counted, one_line};
 
 const FORMAT: &str = "kimi";
@@ -48,6 +51,10 @@ pub(crate) struct Kimi {
     track: Track,
     /// How the turn would end now.
     outcome: &'static str,
+    /// The user said something that the agent has not read.
+    is_steered: bool,
+    /// The step that was running when the user stopped the turn.
+    stopped: Option<String>,
     /// The answer that is open, and how many texts and thoughts it had.
     step: (String, u32, u32),
     /// Who asked for the compaction that runs.
@@ -60,6 +67,8 @@ impl Kimi {
         Kimi {
             track: Track::new(),
             outcome: "interrupted",
+            is_steered: false,
+            stopped: None,
             step: (String::new(), 0, 0),
             compacted_by: None,
             last_ms: None,
@@ -85,45 +94,24 @@ impl Kimi {
         }
     }
 
-    fn prompt(&mut self, emitter: &mut Emitter, line: &Value) {
-        self.close(emitter);
-        let by_user = line
-            .get("origin")
-            .is_none_or(|origin| str_of(origin, "kind") == Some("user"));
-        let stem = Self::stem(emitter, line);
-        let trigger = if by_user { "user" } else { "system" };
-        self.track.open_turn(emitter, &stem, trigger);
-        let mut said = Said::default();
-        for part in list_of(line, "input") {
-            match str_of(part, "text") {
-                Some(text) if said.text.is_empty() => said.text = text.to_owned(),
-                Some(text) => {
-                    said.text.push('\n');
-                    said.text.push_str(text);
-                }
-                None => emitter.raw(&self.track.place(), FORMAT, "part of a prompt", part),
-            }
-        }
-        let id = format!("{}:user", self.track.turn_id().unwrap_or(""));
-        self.track.user(emitter, &id, said);
-    }
-
     fn event(&mut self, emitter: &mut Emitter, line: &Value, event: &Value) {
         let kind = str_of(event, "type").unwrap_or("");
-        if kind != "tool.result" {
-            let stem = Self::stem(emitter, line);
-            self.track.need_turn(emitter, &stem);
-        }
         let step = match kind {
             "step.begin" | "step.end" => text_of(event, "uuid"),
             _ => text_of(event, "stepUuid"),
         };
+        if kind != "tool.result" {
+            self.work(emitter, line, step);
+        }
         if let Some(step) = step.filter(|step| *step != self.step.0) {
             self.step = (step.to_owned(), 0, 0);
         }
         let response = self.step.0.clone();
         match kind {
-            "step.begin" => self.outcome = "interrupted",
+            "step.begin" => {
+                self.outcome = "interrupted";
+                self.is_steered = false;
+            }
             "content.part" => self.part(emitter, &response, event),
             "tool.call" => self.call(emitter, &response, event),
             "tool.result" => self.result(emitter, event),
@@ -133,8 +121,7 @@ impl Kimi {
                     emitter.add_as(&format!("{response}:usage"), &place, usage);
                 }
                 if !matches!(str_of(event, "finishReason"), Some("tool_use") | None) {
-                    self.outcome = "completed";
-                    self.close(emitter);
+                    self.answered(emitter);
                 }
             }
             _ => emitter.raw(&self.track.place(), FORMAT, kind, line),
@@ -211,6 +198,9 @@ impl Kimi {
             ..ToolResult::default()
         };
         let Some(call) = self.track.result(emitter, id, result) else {
+            if self.stopped.is_some() {
+                return emitter.pass_over("result of a call that was stopped");
+            }
             return emitter.raw(&self.track.place(), FORMAT, "result without a call", event);
         };
         if let Some(path) = text_of(&call.args, "path")
@@ -251,11 +241,6 @@ impl Kimi {
             extra: Extra::default(),
         };
         emitter.add_as(&format!("{call_id}:answer"), &place, resolved);
-    }
-
-    fn close(&mut self, emitter: &mut Emitter) {
-        self.track.close_turn(emitter, ended(self.outcome));
-        self.outcome = "interrupted";
     }
 }
 
@@ -301,6 +286,8 @@ impl Normalizer for Kimi {
             "config.update" => self.facts(emitter, text_of(line, "modelAlias"), None),
             "tools.set_active_tools" => self.facts(emitter, None, line.get("names")),
             "turn.prompt" => self.prompt(emitter, line),
+            "turn.steer" => self.steer(emitter, line),
+            "turn.cancel" => self.cancel(emitter),
             "context.append_loop_event" => match line.get("event") {
                 Some(event) => self.event(emitter, line, event),
                 None => emitter.raw(&place, FORMAT, kind, line),
@@ -337,6 +324,13 @@ impl Normalizer for Kimi {
             | "llm.request"
             | "llm.tools_snapshot" => emitter.pass_over(kind),
             _ => emitter.raw(&place, FORMAT, kind, line),
+        }
+    }
+
+    fn rest(&mut self, emitter: &mut Emitter) {
+        // A word that came behind the last answer is read with the next prompt.
+        if self.outcome == "completed" {
+            self.close(emitter);
         }
     }
 

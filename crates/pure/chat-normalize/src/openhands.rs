@@ -9,6 +9,7 @@
 //! Formats: notes on formats, 10.3. V0 and outputs are seen in public files; of V1 the classes are known, no capture.
 
 mod actions;
+mod failures;
 mod sdk;
 mod session;
 mod tasks;
@@ -90,6 +91,10 @@ impl Normalizer for OpenHands {
                 session.raw(emitter, kind, value);
             }
         }
+    }
+
+    fn rest(&mut self, emitter: &mut Emitter) {
+        self.session.fail(emitter);
     }
 
     fn finish(&mut self, emitter: &mut Emitter) {

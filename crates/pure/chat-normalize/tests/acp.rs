@@ -239,6 +239,11 @@ fn stop(id: u64, reason: &str) -> Value {
     answer(id, json!({"stopReason": reason}))
 }
 
+/// The answer to `initialize`: both sides are heard.
+fn initialized() -> Value {
+    answer(0, json!({"protocolVersion": 1, "agentCapabilities": {}}))
+}
+
 /// A word or two an event, those about the session and its state left out.
 fn words(events: &[ChatEvent]) -> Vec<String> {
     let words = events.iter().filter_map(|event| {
@@ -440,6 +445,111 @@ fn a_history_is_read_once_however_often_it_is_loaded() {
     );
 }
 
+/// The facts that were told of the session: its own id and its model; and all agents that were named.
+fn facts(events: &[ChatEvent]) -> (Vec<&str>, Vec<&str>, Vec<&str>) {
+    let starts = events.iter().filter_map(|event| match &event.payload {
+        Payload::SessionStart(start) => Some(start),
+        _ => None,
+    });
+    let starts: Vec<_> = starts.collect();
+    let ids = starts.iter().filter_map(|start| start.native_id.as_deref());
+    let models = starts.iter().filter_map(|start| start.model.as_deref());
+    let agents = events.iter().filter_map(|event| event.agent_id.as_deref());
+    (ids.collect(), models.collect(), agents.collect())
+}
+
+#[test]
+fn a_session_that_is_gone_is_not_the_one_that_runs() {
+    let in_new = |id: u64| json!({"jsonrpc": "2.0", "id": id, "method": "session/prompt", "params": {"sessionId": "new", "prompt": [{"type": "text", "text": "Go"}]}});
+    for method in ["session/load", "session/resume"] {
+        let lines = [
+            initialized(),
+            request(1, method, json!({"cwd": "/w"})),
+            json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "session not found"}}),
+            json!({"jsonrpc": "2.0", "id": 2, "method": "session/new", "params": {"cwd": "/w"}}),
+            answer(
+                2,
+                json!({"sessionId": "new", "models": {"currentModelId": "opus"}}),
+            ),
+            in_new(3),
+            stop(3, "end_turn"),
+        ];
+        let events = read_lines(Dialect::Acp, &lines).events;
+        assert_sound(method, &events);
+        assert_eq!(facts(&events), (vec!["new"], vec!["opus"], vec![]));
+        assert_eq!(
+            words(&events),
+            [
+                "error -32602 session not found",
+                "turn t1",
+                "user Go",
+                "end completed"
+            ]
+        );
+        assert!(events.iter().all(|event| event.session_id == "new"));
+    }
+}
+
+#[test]
+fn a_session_that_is_loaded_or_only_asked_for_is_the_one_that_runs() {
+    let load = request(1, "session/load", json!({"cwd": "/w"}));
+    let fork = [
+        request(1, "session/fork", json!({"cwd": "/w"})),
+        answer(1, json!({"sessionId": "forked"})),
+    ];
+    let loaded = [
+        load.clone(),
+        text("user_message_chunk", "Hi", None),
+        answer(1, json!({"models": {"currentModelId": "opus"}})),
+    ];
+    for (lines, id) in [
+        (&loaded[..], "s"),
+        (std::slice::from_ref(&load), "s"),
+        (&fork[..], "forked"),
+    ] {
+        let events = read_lines(Dialect::Acp, lines).events;
+        assert_eq!(facts(&events).0, [id]);
+        assert_eq!(facts(&events).2, Vec::<&str>::new());
+    }
+    assert_eq!(told(&loaded), ["turn t1", "user Hi", "end completed"]);
+}
+
+#[test]
+fn a_prompt_of_several_blocks_that_is_said_back_stands_once() {
+    let blocks = json!([{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]);
+    let lines = [
+        request(1, "session/prompt", json!({"prompt": blocks})),
+        text("user_message_chunk", "one", None),
+        text("user_message_chunk", "two", None),
+        text("agent_message_chunk", "Three.", None),
+        stop(1, "end_turn"),
+    ];
+    assert_eq!(
+        told(&lines),
+        [
+            "turn t1",
+            "user one\ntwo",
+            "said Three. in t1.r1",
+            "end completed"
+        ]
+    );
+}
+
+#[test]
+fn an_output_without_a_word_does_not_hide_what_is_shown() {
+    let ended = |output: Value| {
+        told(&[
+            update(
+                json!({"sessionUpdate": "tool_call", "toolCallId": "k", "title": "ls", "kind": "execute", "status": "completed", "rawOutput": output, "content": [{"type": "content", "content": {"type": "text", "text": "a.txt"}}]}),
+            ),
+        ])[2]
+            .clone()
+    };
+    assert_eq!(ended(json!("")), "result k a.txt");
+    assert_eq!(ended(Value::Null), "result k a.txt");
+    assert_eq!(ended(json!("b.txt")), "result k b.txt");
+}
+
 #[test]
 fn where_only_the_agent_is_heard_the_users_words_begin_the_turns() {
     let lines = [
@@ -540,6 +650,22 @@ fn a_turn_that_was_overtaken_goes_on_with_responses_of_new_names() {
             "end completed",
         ]
     );
+}
+
+#[test]
+fn prompts_are_answered_in_any_order() {
+    let mut lines = vec![initialized()];
+    lines.extend((1..=4).map(|id| prompt(id, &format!("{id}"))));
+    // An id that is used again while its first request waits is that of the first.
+    lines.push(prompt(3, "Again"));
+    lines.extend([3, 4, 1, 3, 2].map(|id| stop(id, "end_turn")));
+    let read = read_lines(Dialect::Acp, &lines);
+    assert_sound("any order", &read.events);
+    let ends = read.events.iter().filter_map(|event| match &event.payload {
+        Payload::TurnEnd(_) => event.turn_id.as_deref(),
+        _ => None,
+    });
+    assert_eq!(ends.collect::<Vec<_>>(), ["t3", "t4", "t1", "t5", "t2"]);
 }
 
 #[test]

@@ -9,8 +9,8 @@ mod support;
 use std::collections::BTreeMap;
 
 use chat_event::Payload;
-use chat_normalize::Dialect;
-use serde_json::json;
+use chat_normalize::{Context, Dialect, SessionReader};
+use serde_json::{Value, json};
 use support::{assert_cuts, assert_sound, read, read_lines, sources, told, values};
 
 #[test]
@@ -75,7 +75,6 @@ fn the_sessions_are_told_cut_anywhere_and_say_what_their_lines_say() {
 
 #[test]
 fn approvals_compactions_and_strange_lines_are_told() {
-    let event = |event: serde_json::Value| json!({"type": "context.append_loop_event", "event": event, "time": 5});
     let lines = [
         json!({"type": "metadata", "protocol_version": "1.4", "created_at": 1}),
         json!({"type": "turn.prompt", "input": [{"type": "text", "text": "Go"}, {"type": "new"}], "origin": {"kind": "user"}, "time": 2}),
@@ -116,4 +115,102 @@ fn approvals_compactions_and_strange_lines_are_told() {
         told.iter().filter(|line| line.starts_with("raw")).count(),
         5
     );
+}
+
+fn event(event: Value) -> Value {
+    json!({"type": "context.append_loop_event", "event": event, "time": 5})
+}
+
+fn said(kind: &str, text: &str, by: &str, time_ms: i64) -> Value {
+    json!({"type": kind, "input": [{"type": "text", "text": text}], "origin": {"kind": by}, "time": time_ms})
+}
+
+fn step(kind: &str, id: &str, reason: &str) -> Value {
+    event(json!({"type": kind, "uuid": id, "finishReason": reason}))
+}
+
+#[test]
+fn words_to_the_agent_at_work_stand_in_its_turn_and_a_stop_ends_it() {
+    let lines = [
+        said("turn.prompt", "Go", "user", 1_000),
+        step("step.begin", "s1", ""),
+        event(
+            json!({"type": "tool.call", "stepUuid": "s1", "toolCallId": "c1", "name": "Bash", "args": {}}),
+        ),
+        said("turn.steer", "Use tabs", "user", 2_000),
+        said("turn.steer", "A task is done", "background_task", 2_001),
+        json!({"type": "context.append_message", "message": {"role": "user"}, "time": 2_002}),
+        json!({"type": "turn.cancel", "time": 3_000}),
+        event(json!({"type": "tool.result", "toolCallId": "c1", "result": {"output": "aborted"}})),
+        step("step.end", "s1", "aborted"),
+        json!({"type": "turn.cancel", "time": 3_001}),
+        said("turn.steer", "Anew", "user", 4_000),
+        step("step.begin", "s2", ""),
+        step("step.end", "s2", "stop"),
+    ];
+    let read = read_lines(Dialect::Kimi, &lines);
+    assert_sound("kimi", &read.events);
+    assert_eq!(
+        told(&read.events),
+        [
+            "turn user",
+            "user Go",
+            "call c1 Bash",
+            "user Use tabs",
+            "notice A task is done",
+            "interrupt user_cancel",
+            "failed c1 no_result",
+            "end interrupted",
+            "turn user",
+            "user Anew",
+            "end completed"
+        ]
+    );
+    let steering = read.events.iter().filter_map(|event| match &event.payload {
+        Payload::UserMessage(message) => Some(message.extra.get("steering").is_some()),
+        _ => None,
+    });
+    assert_eq!(steering.collect::<Vec<_>>(), [false, true, false]);
+    let mut ends = read.events.iter();
+    let end = ends.find(|event| matches!(event.payload, Payload::TurnEnd(_)));
+    assert_eq!(end.unwrap().timestamp, Some(3_000));
+}
+
+#[test]
+fn a_turn_goes_on_where_the_agent_was_told_more_before_it_was_done() {
+    let lines = [
+        said("turn.prompt", "Go", "user", 1_000),
+        step("step.begin", "s1", ""),
+        said("turn.steer", "And this", "user", 2_000),
+        step("step.end", "s1", "stop"),
+        step("step.begin", "s2", ""),
+        step("step.end", "s2", "stop"),
+        said("turn.prompt", "More", "user", 3_000),
+        step("step.begin", "s3", ""),
+        said("turn.steer", "Too late", "user", 4_000),
+        step("step.end", "s3", "stop"),
+    ];
+    let turns = [
+        "turn user",
+        "user Go",
+        "user And this",
+        "end completed",
+        "turn user",
+        "user More",
+        "user Too late",
+    ];
+    let context = Context {
+        session_id: Some("s".to_owned()),
+        ..Context::default()
+    };
+    let mut reader = SessionReader::with_dialect(context, Dialect::Kimi);
+    let mut events = Vec::new();
+    for line in &lines {
+        let line = format!("{line}\n");
+        reader.push(line.as_bytes(), 0, &mut events).unwrap();
+    }
+    assert_eq!(told(&events), turns);
+    // What came too late does not hold the turn open.
+    reader.quiet(5_000, &mut events);
+    assert_eq!(told(&events).last().unwrap(), "end completed");
 }

@@ -708,6 +708,50 @@ fn the_same_words_twice_are_two_and_twice_by_two_sources_are_two() {
 }
 
 #[test]
+fn calls_that_do_the_same_are_each_others_in_their_order() {
+    let calls = |ids: &[&str]| -> Vec<ChatEvent> {
+        let calls = ids.iter().map(|id| {
+            let payload =
+                format!(r#"{{"toolCallId":"{id}","toolName":"wait","args":{{}},"kind":"other"}}"#);
+            event(&format!("{id}:call"), "t", "tool_call", &payload)
+        });
+        calls.collect()
+    };
+    // A source that numbers its calls, one that names them, one that has both kinds of names, and one that is behind.
+    let sources = [
+        calls(&["1.aaaaaaaa", "2.aaaaaaaa", "3.aaaaaaaa"]),
+        calls(&["a", "b"]),
+        calls(&["b", "c"]),
+        calls(&["2.aaaaaaaa", "9.aaaaaaaa"]),
+    ];
+    let told = |order: [usize; 4]| {
+        let mut stage = Merge::new(4);
+        let mut out = Vec::new();
+        for source in order {
+            for event in &sources[source] {
+                stage.take(source, event.clone(), &mut out);
+            }
+            stage.end(source, &mut out);
+        }
+        stage.finish(&mut out);
+        let ids = out.iter().filter_map(|event| match &event.payload {
+            Payload::ToolCall(call) => Some(call.tool_call_id.clone()),
+            _ => None,
+        });
+        ids.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(
+        told([0, 1, 2, 3]),
+        "1.aaaaaaaa 2.aaaaaaaa 3.aaaaaaaa 9.aaaaaaaa"
+    );
+    assert_eq!(told([1, 2, 3, 0]), "a b c");
+    assert_eq!(
+        told([3, 2, 1, 0]),
+        "2.aaaaaaaa 9.aaaaaaaa 1.aaaaaaaa 3.aaaaaaaa"
+    );
+}
+
+#[test]
 fn who_told_a_text_corrects_it_and_no_other() {
     let text = |id: &str, text: &str| {
         let payload = format!("{{\"text\":\"{text}\",\"part\":0}}");

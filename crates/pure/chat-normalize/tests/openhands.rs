@@ -10,7 +10,7 @@ mod support;
 use std::collections::BTreeMap;
 
 use chat_event::{ChatEvent, Payload};
-use chat_normalize::Dialect;
+use chat_normalize::{Context, Dialect, SessionReader};
 use serde_json::{Value, json};
 use support::{Source, assert_cuts, assert_sound, read, read_lines, sources, told, values};
 
@@ -474,6 +474,78 @@ fn the_events_of_the_sdk_are_told() {
             "end completed",
         ]
     );
+}
+
+fn told_of(lines: &[Value]) -> Vec<String> {
+    let read = read_lines(Dialect::OpenHands, lines);
+    assert_sound("openhands", &read.events);
+    told(&read.events)
+}
+
+#[test]
+fn a_failure_is_told_once_with_its_reason_and_in_its_turn() {
+    let event = |at: u64, kind: &str, mut rest: Value| {
+        rest["kind"] = kind.into();
+        rest["id"] = format!("{kind}{at}").into();
+        rest["source"] = "environment".into();
+        rest["timestamp"] = format!("2026-01-01T00:00:0{at}").into();
+        rest
+    };
+    let go = |at: u64| {
+        let mut go = event(
+            at,
+            "MessageEvent",
+            json!({"llm_message": {"role": "user", "content": "Go"}}),
+        );
+        go["source"] = "user".into();
+        go
+    };
+    let failed = event(
+        1,
+        "ConversationStateUpdateEvent",
+        json!({"key": "execution_status", "value": "error"}),
+    );
+    let why = event(
+        2,
+        "ConversationErrorEvent",
+        json!({"code": "LLMAuthenticationError", "detail": "bad key"}),
+    );
+    let with_reason = [
+        "turn user",
+        "user Go",
+        "error LLMAuthenticationError bad key",
+        "end failed",
+    ];
+    let without = [
+        "turn user",
+        "user Go",
+        "error  the agent failed",
+        "end failed",
+    ];
+    assert_eq!(told_of(&[go(0), failed.clone(), why.clone()]), with_reason);
+    assert_eq!(told_of(&[go(0), why, failed.clone()]), with_reason);
+    assert_eq!(told_of(&[go(0), failed.clone()])[..], without);
+    // The next event ends the turn, at the time at which it failed.
+    let lines = [go(0), failed.clone(), go(9)];
+    assert_eq!(told_of(&lines)[..4], without);
+    let events = read_lines(Dialect::OpenHands, &lines).events;
+    let mut ends = events.iter();
+    let end = ends.find(|event| matches!(event.payload, Payload::TurnEnd(_)));
+    assert_eq!(end.unwrap().timestamp, Some(1_767_225_601_000));
+    // So does a quiet period.
+    let context = Context {
+        session_id: Some("s".to_owned()),
+        ..Context::default()
+    };
+    let mut reader = SessionReader::with_dialect(context, Dialect::OpenHands);
+    let mut events = Vec::new();
+    for line in [go(0), failed] {
+        let line = format!("{line}\n");
+        reader.push(line.as_bytes(), 0, &mut events).unwrap();
+    }
+    assert_eq!(told(&events).len(), 2);
+    reader.quiet(5_000, &mut events);
+    assert_eq!(told(&events), without);
 }
 
 #[test]

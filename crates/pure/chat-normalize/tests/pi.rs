@@ -367,6 +367,71 @@ fn a_failed_answer_that_is_tried_again_stays_in_its_turn_and_a_steering_word_too
 }
 
 #[test]
+fn a_prompt_beside_what_the_agent_does_goes_back_and_one_below_it_steers() {
+    let call = json!([{"type": "toolCall", "id": "c1", "name": "bash", "arguments": {}}]);
+    let result = json!({"role": "toolResult", "toolCallId": "c1", "toolName": "bash", "content": [], "timestamp": 5});
+    let told_below = |parent: Option<&str>| {
+        let lines = [
+            header(),
+            entry("u1", None, user(1, "First")),
+            entry("a1", Some("u1"), assistant(2, "stop", text("Done."))),
+            entry("u2", Some("a1"), user(3, "Second")),
+            entry("a2", Some("u2"), assistant(4, "toolUse", call.clone())),
+            entry("r1", Some("a2"), result.clone()),
+            json!({"type": "custom", "id": "x1", "parentId": "r1", "timestamp": "2026-01-01T00:00:00Z"}),
+            entry("u3", parent, user(50, "Third")),
+            entry("a3", Some("u3"), assistant(51, "stop", text("Fine."))),
+        ];
+        let events = read_lines(Dialect::PiSession, &lines).events;
+        assert_sound("pi", &events);
+        let told = told(&events);
+        let at = told.iter().position(|line| line.starts_with("result"));
+        told[at.unwrap() + 1..].to_vec()
+    };
+    let steered = ["user Third", "done Fine.", "end completed"];
+    assert_eq!(told_below(Some("x1")), steered);
+    assert_eq!(told_below(Some("r1")), steered);
+    let went_back = [
+        "end interrupted",
+        "notice the user went back: the turn before this line was left",
+        "turn user",
+        "user Third",
+        "done Fine.",
+        "end completed",
+    ];
+    assert_eq!(told_below(Some("a1")), went_back);
+    let again = told_below(Some("u2"));
+    assert_eq!(again[..2], ["end interrupted", "turn user"]);
+}
+
+#[test]
+fn a_command_that_is_refused_is_told() {
+    let refused = |command: &str| json!({"type": "response", "command": command, "success": false, "error": "No key"});
+    let lines = [
+        header(),
+        refused("prompt"),
+        json!({"type": "response", "command": "prompt", "success": true}),
+        json!({"type": "message_start", "message": user(1, "Go")}),
+        refused("steer"),
+        json!({"type": "message_end", "message": assistant(2, "stop", text("Done."))}),
+        json!({"type": "agent_end"}),
+    ];
+    let read = read_lines(Dialect::PiStream, &lines);
+    assert_sound("pi", &read.events);
+    assert_eq!(
+        told(&read.events),
+        [
+            "error prompt_failed No key",
+            "turn user",
+            "user Go",
+            "notice steer: No key",
+            "done Done.",
+            "end completed"
+        ]
+    );
+}
+
+#[test]
 fn strange_shapes_are_kept_and_end() {
     let update = |event: Value| json!({"type": "message_update", "message": {"role": "assistant", "timestamp": 2}, "assistantMessageEvent": event});
     let lines = [

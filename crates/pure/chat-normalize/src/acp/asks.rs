@@ -2,7 +2,7 @@
 //!
 //! A log of the agent's lines alone has no answers: a call that went on to succeed was allowed, of others it is not known.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use chat_event::payload::{
     PermissionOption, PermissionRequest, PermissionResolved, Question, QuestionOption,
@@ -27,6 +27,8 @@ pub(crate) struct Asks {
     open: BTreeMap<String, Ask>,
     /// The requests about a call.
     about: BTreeMap<String, Vec<String>>,
+    /// The requests that were made in a turn.
+    of_turn: HashMap<String, Vec<String>>,
     /// How often the wire's id was used.
     uses: BTreeMap<String, u32>,
 }
@@ -109,7 +111,7 @@ impl Acp {
             extra: Extra::default(),
         };
         emitter.add_as(&format!("ask-{request_id}"), &place, payload);
-        self.asks.open.insert(request_id.clone(), ask);
+        self.asks.wait(&request_id, ask);
         request_id
     }
 
@@ -175,7 +177,7 @@ impl Acp {
             elicitation: text_of(params, "elicitationId").map(str::to_owned),
         };
         self.asks.note(call, &request_id);
-        self.asks.open.insert(request_id.clone(), ask);
+        self.asks.wait(&request_id, ask);
         request_id
     }
 
@@ -256,6 +258,15 @@ impl Asks {
         }
     }
 
+    /// The request waits for its answer.
+    fn wait(&mut self, request_id: &str, ask: Ask) {
+        if let Some(turn_id) = &ask.place.turn_id {
+            let of_turn = self.of_turn.entry(turn_id.clone()).or_default();
+            of_turn.push(request_id.to_owned());
+        }
+        self.open.insert(request_id.to_owned(), ask);
+    }
+
     fn note(&mut self, call: Option<String>, request_id: &str) {
         if let Some(call) = call {
             let about = self.about.entry(call).or_default();
@@ -284,12 +295,8 @@ impl Asks {
 
     /// The turn is over, and with it all that was asked in it.
     pub(super) fn expire_turn(&mut self, emitter: &mut Emitter, turn_id: &str) {
-        let of_turn: Vec<String> = self
-            .open
-            .iter()
-            .filter(|(_, ask)| ask.place.turn_id.as_deref() == Some(turn_id))
-            .map(|(id, _)| id.clone())
-            .collect();
+        let mut of_turn = self.of_turn.remove(turn_id).unwrap_or_default();
+        of_turn.sort_unstable();
         for id in of_turn {
             if let Some(ask) = self.open.remove(&id) {
                 ask.close(emitter, &id, None);

@@ -80,7 +80,9 @@ impl Session {
 
     fn output_of(&self, call: &Call) -> String {
         let output = &call.raw_output;
-        let said = output.as_str().or_else(|| {
+        // Some agents give nothing in it and show what there was.
+        let whole = output.as_str().filter(|text| !text.is_empty());
+        let said = whole.or_else(|| {
             ["output", "error", "stdout", "text"]
                 .iter()
                 .find_map(|key| text_of(output, key))

@@ -1,9 +1,9 @@
 //! What a connection keeps while it is read, and which rule a message goes to.
 //!
 //! A connection may carry several sessions: the first is the main one, what another says stands under its own agent id,
-//! and inside the call that started it where one did.
+//! and inside the call that started it where one did. When one begins is for `openings`.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chat_event::Json;
 use chat_event::payload::{ErrorEvent, SessionEnd, SessionStart};
@@ -14,8 +14,9 @@ use super::asks::Asks;
 use super::calls::Call;
 use super::edits::Files;
 use super::files::Terminal;
+use super::openings::{Wanted, asks_for_old};
+use super::queue::Turns;
 use super::texts::{Lane, UserText};
-use super::turns::Turn;
 use super::usage::Spent;
 use super::wire::{Asked, Said, Side, Wire};
 use crate::dialect::Normalizer;
@@ -28,9 +29,11 @@ use crate::value::{str_of, text_of};
 pub(crate) struct Acp {
     pub(super) wire: Wire,
     pub(super) facts: Facts,
-    /// The session that is shown: the first that was named.
+    /// The session that is shown: the first of which something was heard.
     main: Option<String>,
     sessions: BTreeMap<String, Session>,
+    /// Sessions that were asked for and may be gone.
+    pub(super) wanted: BTreeMap<String, Wanted>,
     /// What the user asked, where only the agent's lines are read.
     prompt: Option<String>,
     pub(super) asks: Asks,
@@ -46,7 +49,7 @@ pub(crate) struct Session {
     /// The call that started it.
     pub(super) parent_call: Option<String>,
     pub(super) cwd: Option<String>,
-    pub(super) turns: VecDeque<Turn>,
+    pub(super) turns: Turns,
     pub(super) n_turns: u64,
     /// What is written now, by the call whose sub-agent writes it.
     pub(super) lanes: BTreeMap<Option<String>, Lane>,
@@ -83,6 +86,7 @@ impl Acp {
             facts: Facts::default(),
             main: None,
             sessions: BTreeMap::new(),
+            wanted: BTreeMap::new(),
             prompt,
             asks: Asks::default(),
             version: 1,
@@ -121,7 +125,7 @@ impl Acp {
 
     /// The session `native` runs inside the call `call_id` of another one.
     pub(super) fn link(&mut self, native: &str, call_id: &str) {
-        if call_id.is_empty() || native.is_empty() || self.main.as_deref() == Some(native) {
+        if call_id.is_empty() || native.is_empty() || self.is_main(native) {
             return;
         }
         let session = self.session(native);
@@ -144,19 +148,13 @@ impl Acp {
         self.facts.say(emitter, facts, rest);
     }
 
-    /// The session of `params` becomes known.
-    fn meet(&mut self, emitter: &mut Emitter, native: &str) {
-        if native.is_empty() {
-            return;
-        }
-        self.session(native);
-        if self.main.as_deref() == Some(native) {
-            let facts = SessionStart {
-                native_id: Some(native.to_owned()),
-                ..SessionStart::default()
-            };
-            self.say(emitter, facts, Map::new());
-        }
+    pub(super) fn is_main(&self, native: &str) -> bool {
+        self.main.as_deref() == Some(native)
+    }
+
+    /// Whether something was heard of a session.
+    pub(super) fn knows(&self, native: &str) -> bool {
+        self.sessions.contains_key(native)
     }
 
     fn request(
@@ -168,7 +166,9 @@ impl Acp {
         params: &Value,
     ) {
         let native = text_of(params, "sessionId").unwrap_or("").to_owned();
-        self.meet(emitter, &native);
+        if !asks_for_old(method) || self.knows(&native) {
+            self.meet(emitter, &native);
+        }
         let mut asked = Asked {
             method: method.to_owned(),
             session: native.clone(),
@@ -177,7 +177,7 @@ impl Acp {
         match method {
             "initialize" => self.initialize(emitter, params),
             "session/new" | "session/load" | "session/resume" | "session/fork" => {
-                self.begin_session(emitter, &native, method, params);
+                self.open_session(emitter, &native, method, params);
                 asked.about = text_of(params, "cwd").unwrap_or("").to_owned();
             }
             "session/prompt" => {
@@ -256,7 +256,7 @@ impl Acp {
         result: Option<&Value>,
         error: Option<&Value>,
     ) {
-        if side == Side::Agent {
+        if side == Side::Agent && !self.wanted.contains_key(&asked.session) {
             // Whatever the agent answers ends a history it was reading out.
             self.session(&asked.session).skipping = false;
         }
@@ -339,16 +339,21 @@ impl Acp {
             }
             _ => {}
         }
-        let (session, asks) = self.session_and_asks(&asked.session);
-        // Where the request was not read, what fails while a turn runs is the turn.
-        let of_turn = asked.method == "session/prompt"
-            || (asked.method.is_empty() && code != "-32601" && !session.turns.is_empty());
-        let place = session.quiet_place();
         let event = ErrorEvent {
             code: code.clone(),
             message,
             ..ErrorEvent::default()
         };
+        if self.wanted.remove(&asked.session).is_some() {
+            // What is not there was never a session of this connection.
+            emitter.add(&format!("error-{id}"), &Place::default(), event);
+            return;
+        }
+        let (session, asks) = self.session_and_asks(&asked.session);
+        // Where the request was not read, what fails while a turn runs is the turn.
+        let of_turn = asked.method == "session/prompt"
+            || (asked.method.is_empty() && code != "-32601" && !session.turns.is_empty());
+        let place = session.quiet_place();
         if of_turn {
             session.failed(emitter, asks, id, event, code == "-32800");
         } else {
@@ -416,6 +421,7 @@ impl Normalizer for Acp {
     }
 
     fn finish(&mut self, emitter: &mut Emitter) {
+        self.meet_wanted(emitter);
         for native in self.sessions.keys().cloned().collect::<Vec<_>>() {
             let (session, asks) = self.session_and_asks(&native);
             session.end(emitter, asks);

@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use super::FORMAT;
 use super::content::{self, Held};
+use super::queue::Turn;
 use super::session::{Session, attachments};
-use super::turns::Turn;
 use crate::emit::{Emitter, Place, hash};
 use crate::speech::{Kind, Part};
 use crate::value::{list_of, text_of};
@@ -221,12 +221,11 @@ impl Session {
         let Some(user) = self.user.take() else {
             return;
         };
-        let hash = hash(user.text.as_bytes());
+        let hash = words_hash(&user.text);
         let front = self.turns.front();
         let runs = front.is_some_and(|turn| !turn.replayed);
         if runs && !self.loading {
-            let echo = self.turns.iter().any(|turn| turn.prompt == Some(hash));
-            if echo {
+            if self.turns.has_prompt(hash) {
                 return emitter.pass_over("the prompt, said back");
             }
             if self.lanes.is_empty() || !front.is_some_and(Turn::is_without_prompt) {
@@ -256,11 +255,7 @@ impl Session {
             Some(message) => message.clone(),
             None => format!("{}:prompt", place.turn_id.as_deref().unwrap_or_default()),
         };
-        if let Some(turn) = self.turns.front_mut()
-            && turn.prompt.is_none()
-        {
-            turn.prompt = Some(hash(user.text.as_bytes()));
-        }
+        self.turns.note_prompt(words_hash(&user.text));
         let payload = UserMessage {
             text: user.text.into(),
             attachments: attachments(user.attached),
@@ -434,6 +429,13 @@ impl Response {
             (Kind::Thinking, None) => !self.called,
         }
     }
+}
+
+/// The hash by which the user's words are known again. A prompt of several blocks is said back block by block, and
+/// nothing says what stood between them: white space does not count.
+pub(super) fn words_hash(text: &str) -> u64 {
+    let words: String = text.split_whitespace().collect();
+    hash(words.as_bytes())
 }
 
 /// The hash by which an id is remembered.

@@ -17,33 +17,12 @@ use serde_json::Value;
 
 use super::asks::Asks;
 use super::content;
+use super::queue::Turn;
 use super::session::{Acp, Session};
-use super::texts::{Next, UserText};
-use crate::emit::{Emitter, hash};
+use super::texts::{Next, UserText, words_hash};
+use crate::emit::Emitter;
 use crate::tool;
 use crate::value::{list_of, text_of};
-
-/// A turn that is open.
-#[derive(Debug, Default)]
-pub(crate) struct Turn {
-    pub(super) id: String,
-    /// The id of the prompt's request.
-    request: Option<String>,
-    /// The hash of what the user said.
-    pub(super) prompt: Option<u64>,
-    /// It is of a history that is read out.
-    pub(super) replayed: bool,
-    interrupted: bool,
-    /// How many responses it has that bear no id of their own.
-    n_responses: u64,
-}
-
-impl Turn {
-    /// Nobody asked for it, so that nobody is answered when it is over.
-    pub(super) fn is_without_prompt(&self) -> bool {
-        self.request.is_none() && !self.replayed
-    }
-}
 
 impl Acp {
     /// `session/cancel`.
@@ -77,8 +56,7 @@ impl Session {
             }
         }
         let (text, attached) = content::of_blocks(list_of(params, "prompt"));
-        let hash = hash(text.as_bytes());
-        self.prompts.insert(hash, self.n_loads);
+        self.prompts.insert(words_hash(&text), self.n_loads);
         let waits = !self.turns.is_empty();
         self.open_turn(emitter, Some(request.to_owned()));
         let user = UserText {
@@ -109,12 +87,9 @@ impl Session {
         // What the caller knows is asked in the first turn that no prompt begins.
         let told = self.user.take_if(|user| user.is_told());
         let told = told.filter(|_| is_first && request.is_none());
-        self.turns.push_back(Turn {
-            id: id.clone(),
-            replayed: self.loading && request.is_none(),
-            request,
-            ..Turn::default()
-        });
+        let replayed = self.loading && request.is_none();
+        self.turns
+            .push_back(Turn::new(id.clone(), request, replayed));
         let mut place = self.quiet_place();
         place.turn_id = Some(id.clone());
         let start = TurnStart {
@@ -170,7 +145,10 @@ impl Session {
         result: &Value,
     ) {
         self.settle(emitter, Next::Nothing);
-        self.bring_front(request);
+        // Prompts are answered in the order of the agent's choice.
+        if let Some(request) = request {
+            self.turns.bring_front(request);
+        }
         if self.turns.is_empty() {
             self.open_turn(emitter, request.map(str::to_owned));
         }
@@ -213,7 +191,7 @@ impl Session {
         error: ErrorEvent,
         cancelled: bool,
     ) {
-        self.bring_front(Some(request));
+        self.turns.bring_front(request);
         let place = self.place(emitter, None);
         let turn = place.turn_id.clone().unwrap_or_default();
         if cancelled {
@@ -239,17 +217,6 @@ impl Session {
             ..Interrupt::default()
         };
         emitter.add_as(&format!("{}:interrupt", turn.id), &place, payload);
-    }
-
-    /// Prompts are answered in the order of the agent's choice.
-    fn bring_front(&mut self, request: Option<&str>) {
-        let Some(request) = request else { return };
-        let asked = |turn: &Turn| turn.request.as_deref() == Some(request);
-        if let Some(at) = self.turns.iter().position(asked)
-            && let Some(turn) = self.turns.remove(at)
-        {
-            self.turns.push_front(turn);
-        }
     }
 
     /// Ends the turn of a history.
@@ -294,7 +261,8 @@ impl Session {
             ..TurnEnd::default()
         };
         self.turns.pop_front();
-        self.over.append(&mut self.messages);
+        // `append` would build the set of all that is over anew.
+        self.over.extend(std::mem::take(&mut self.messages));
         // A turn that was overtaken goes on behind this one, and so do its responses.
         if self.turns.is_empty() {
             self.parts.clear();

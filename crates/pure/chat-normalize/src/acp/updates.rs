@@ -161,59 +161,6 @@ impl Acp {
         self.say(emitter, facts, Map::new());
     }
 
-    /// `session/new` and those like it.
-    pub(super) fn begin_session(
-        &mut self,
-        emitter: &mut Emitter,
-        native: &str,
-        method: &str,
-        params: &Value,
-    ) {
-        let facts = SessionStart {
-            cwd: text_of(params, "cwd").map(str::to_owned),
-            ..SessionStart::default()
-        };
-        self.say_of(emitter, native, facts, Map::new());
-        if method == "session/load" {
-            let session = self.session(native);
-            session.settle(emitter, Next::Nothing);
-            session.n_loads += 1;
-            session.loading = true;
-            session.skipping = false;
-        }
-        if let Some(cwd) = text_of(params, "cwd").filter(|_| method != "session/new") {
-            self.session(native).cwd = Some(cwd.to_owned());
-        }
-    }
-
-    /// The answer to `session/new` and those like it.
-    pub(super) fn begun_session(&mut self, emitter: &mut Emitter, asked: &Asked, result: &Value) {
-        let native = text_of(result, "sessionId")
-            .unwrap_or(&asked.session)
-            .to_owned();
-        let session = self.session(&native);
-        if asked.method == "session/load" {
-            session.settle(emitter, Next::Nothing);
-            session.end_replayed(emitter);
-            session.loading = false;
-        }
-        if !asked.about.is_empty() {
-            session.cwd = Some(asked.about.clone());
-        }
-        let mut facts = SessionStart {
-            native_id: Some(native.clone()).filter(|id| !id.is_empty()),
-            model: result
-                .get("models")
-                .and_then(|models| text_of(models, "currentModelId"))
-                .map(str::to_owned),
-            ..SessionStart::default()
-        };
-        let modes = result.get("modes").unwrap_or(&Value::Null);
-        let mut rest = mode(text_of(modes, "currentModeId"));
-        options(result, &mut facts, &mut rest);
-        self.say_of(emitter, &native, facts, rest);
-    }
-
     /// A model, a mode or an option was set.
     pub(super) fn option_set(&mut self, emitter: &mut Emitter, asked: &Asked, result: &Value) {
         let value = Some(asked.about.as_str()).filter(|value| !value.is_empty());
@@ -229,7 +176,7 @@ impl Acp {
     }
 
     /// Facts of the session `native`; only those of the main one are the log's.
-    fn say_of(
+    pub(super) fn say_of(
         &mut self,
         emitter: &mut Emitter,
         native: &str,
@@ -381,7 +328,7 @@ pub(super) fn plan(entries: &Value) -> Plan {
 }
 
 /// Options as they are set now: among them the model, the mode and how much is thought.
-fn options(held: &Value, facts: &mut SessionStart, rest: &mut Map<String, Value>) {
+pub(super) fn options(held: &Value, facts: &mut SessionStart, rest: &mut Map<String, Value>) {
     for option in list_of(held, "configOptions") {
         let id = text_of(option, "category")
             .or_else(|| text_of(option, "id"))
@@ -397,7 +344,7 @@ fn options(held: &Value, facts: &mut SessionStart, rest: &mut Map<String, Value>
     }
 }
 
-fn mode(mode: Option<&str>) -> Map<String, Value> {
+pub(super) fn mode(mode: Option<&str>) -> Map<String, Value> {
     let mut rest = Map::new();
     if let Some(mode) = mode {
         rest.insert("mode".to_owned(), mode.into());

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::openings::asks_for_old;
 use crate::value::{str_of, text_of};
 
 /// Who says a message.
@@ -184,6 +185,10 @@ pub(crate) fn is_acp(value: &Value) -> Option<bool> {
 pub(crate) fn session_of(value: &Value) -> Option<String> {
     is_acp(value)?;
     let (_, message) = unwrapped(value);
+    // That one is asked for does not say that it is there.
+    if str_of(message, "method").is_some_and(asks_for_old) {
+        return None;
+    }
     ["params", "result"]
         .iter()
         .find_map(|key| {

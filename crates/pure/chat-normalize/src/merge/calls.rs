@@ -14,7 +14,12 @@ use crate::emit::hash;
 /// The calls of all sources.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    by_deed: HashMap<u64, Vec<Call>>,
+    /// The calls of one turn that do the same, in their order: those that are numbered apart from those with ids of their own.
+    by_deed: HashMap<(u64, bool), Vec<Call>>,
+    /// Where a call stands among those, by the hash of its id.
+    known: HashMap<(u64, u64), usize>,
+    /// How many of those a source has, from the first on: for it they are not looked at again.
+    n_had: HashMap<(u64, bool, usize), usize>,
     /// Calls that were told under the id of another source.
     told_as: HashMap<String, String>,
 }
@@ -53,24 +58,34 @@ impl Calls {
         }
         let turn = turn.unwrap_or_default();
         let key = hash(format!("{turn}\0{}", deed(call)).as_bytes());
-        let same = self.by_deed.entry(key).or_default();
-        if let Some(known) = same.iter_mut().find(|known| known.id == *id) {
-            known.sources |= 1 << source;
+        let (bit, numbered) = (1 << source, is_numbered(id));
+        let known = (key, hash(id.as_bytes()));
+        if let Some(at) = self.known.get(&known) {
+            let same = self.by_deed.get_mut(&(key, numbered));
+            if let Some(call) = same.and_then(|same| same.get_mut(*at)) {
+                call.sources |= bit;
+            }
             return;
         }
-        let other = same.iter_mut().find(|other| {
-            other.sources & (1 << source) == 0 && is_numbered(&other.id) != is_numbered(id)
-        });
-        match other {
-            Some(other) => {
-                other.sources |= 1 << source;
+        if let Some(others) = self.by_deed.get_mut(&(key, !numbered)) {
+            let n_had = self.n_had.entry((key, !numbered, source)).or_default();
+            let mut rest = others.iter_mut().skip(*n_had);
+            let other = rest.find(|other| {
+                *n_had += 1;
+                other.sources & bit == 0
+            });
+            if let Some(other) = other {
+                other.sources |= bit;
                 self.told_as.insert(id.clone(), other.id.clone());
+                return;
             }
-            None => same.push(Call {
-                id: id.clone(),
-                sources: 1 << source,
-            }),
         }
+        let same = self.by_deed.entry((key, numbered)).or_default();
+        self.known.insert(known, same.len());
+        same.push(Call {
+            id: id.clone(),
+            sources: bit,
+        });
     }
 }
 

@@ -7,7 +7,7 @@
 //! | `think` | a thought |
 //! | another action | its `thought` as a text, then a call |
 //! | an observation | the result of the call that its `cause` made, and the edit it tells |
-//! | `agent_state_changed` | the turn's end, an error, a yes or no |
+//! | `agent_state_changed` | the turn's end, an error (`failures`), a yes or no |
 //! | `condensation` | a compaction |
 //! | `system`, `recall`, `change_agent_state`, `null` | passed over |
 //!

@@ -6,7 +6,8 @@
 //! | `ActionEvent` | thoughts, texts and a call; those of one `llm_response_id` are one answer |
 //! | `ObservationEvent`, `AgentErrorEvent`, `UserRejectObservation` | the result, by the action's or the call's id |
 //! | `ACPToolCallEvent` | a call, and its result when it has ended |
-//! | `ConversationStateUpdateEvent`, `PauseEvent`, `ConversationErrorEvent` | the turn's end, an interrupt, an error |
+//! | `ConversationStateUpdateEvent`, `PauseEvent` | the turn's end, an interrupt |
+//! | `ConversationErrorEvent` | an error, before or behind the state that fails (`failures`) |
 //! | `Condensation` | a compaction |
 //! | `StreamingDeltaEvent` and bookkeeping | passed over: what streams comes as a whole |
 //!

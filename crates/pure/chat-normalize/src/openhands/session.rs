@@ -6,12 +6,13 @@
 use std::collections::HashMap;
 
 use chat_event::payload::{
-    Compaction, ErrorEvent, Interrupt, PermissionOption, PermissionRequest, PermissionResolved,
-    SessionStart, ToolResult, Usage,
+    Compaction, Interrupt, PermissionOption, PermissionRequest, PermissionResolved, SessionStart,
+    ToolResult, Usage,
 };
 use chat_event::{Extra, Json};
 use serde_json::{Map, Value};
 
+use super::failures::Failing;
 use super::tools;
 use crate::emit::{Emitter, Place, hash};
 use crate::track::{Call, NewCall, Said, Track, ended};
@@ -36,7 +37,11 @@ pub(crate) struct Session {
     /// The call that waits for a yes.
     asked: Option<String>,
     /// The agent was stopped, or failed: what it had begun may not come back.
-    stopped: bool,
+    pub(super) stopped: bool,
+    /// The turn has an error, which is why it fails.
+    pub(super) has_error: bool,
+    /// The turn failed, and nothing told why.
+    pub(super) failing: Option<Failing>,
     /// Completions whose tokens were told, by the hash of their id.
     counted: std::collections::HashSet<u64>,
     /// The costs as they were said last, and as they were told last.
@@ -56,6 +61,8 @@ impl Session {
             answer: (String::new(), 0, 0),
             asked: None,
             stopped: false,
+            has_error: false,
+            failing: None,
             counted: std::collections::HashSet::new(),
             spent: None,
             told_spent: None,
@@ -65,6 +72,9 @@ impl Session {
 
     /// Begins an event.
     pub(crate) fn begin(&mut self, emitter: &mut Emitter, value: &Value) {
+        if str_of(value, "kind") != Some("ConversationErrorEvent") {
+            self.fail(emitter);
+        }
         let time_ms = text_of(value, "timestamp").and_then(millis_of_rfc3339);
         self.at(emitter, time_ms);
         let facts = SessionStart {
@@ -120,6 +130,9 @@ impl Session {
 
     /// Work: it stands in a turn.
     fn work(&mut self, emitter: &mut Emitter, response: &str) {
+        if self.track.turn_id().is_none() {
+            self.has_error = false;
+        }
         self.track.need_turn(emitter, &format!("t-{response}"));
         if self.answer.0 != response {
             self.answer = (response.to_owned(), 0, 0);
@@ -241,19 +254,7 @@ impl Session {
                     self.close(emitter);
                 }
             }
-            "error" | "stuck" => {
-                self.error(
-                    emitter,
-                    id,
-                    state,
-                    if why.is_empty() {
-                        "the agent failed"
-                    } else {
-                        why
-                    },
-                );
-                self.close(emitter);
-            }
+            "error" | "stuck" => self.failed(emitter, id, state, why),
             "stopped" => {
                 self.interrupt(emitter, id);
                 self.close(emitter);
@@ -267,17 +268,6 @@ impl Session {
             "user_rejected" => self.answer_ask(emitter, "deny"),
             _ => emitter.pass_over("agent state"),
         }
-    }
-
-    pub(crate) fn error(&mut self, emitter: &mut Emitter, id: &str, code: &str, message: &str) {
-        let payload = ErrorEvent {
-            code: code.to_owned(),
-            message: message.to_owned(),
-            extra: Extra::default(),
-        };
-        emitter.add_as(&format!("{id}:error"), &self.track.place(), payload);
-        self.outcome = "failed";
-        self.stopped = true;
     }
 
     pub(crate) fn interrupt(&mut self, emitter: &mut Emitter, id: &str) {
@@ -359,6 +349,7 @@ impl Session {
     }
 
     pub(crate) fn close(&mut self, emitter: &mut Emitter) {
+        self.fail(emitter);
         self.by_action.clear();
         self.track.leave_all();
         if self.asked.is_some() {
@@ -375,6 +366,7 @@ impl Session {
         self.track.close_turn(emitter, ended(self.outcome));
         self.outcome = "interrupted";
         self.stopped = false;
+        self.has_error = false;
     }
 
     /// Forgets the sums of the task before.

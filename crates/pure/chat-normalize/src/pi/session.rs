@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `session` | `session_start` |
 //! | `message` | `talk`; a prompt below an earlier entry leaves the turns between, which are named in a notice |
+//! | … a prompt while the agent works | a word to it, where it stands below the newest entry; else the user went back |
 //! | `model_change`, `thinking_level_change`, `session_info` | what is known of the session |
 //! | `compaction`, `branch_summary`, `custom_message` | the same, a notice, a notice |
 //! | `custom`, `label` and what is not part of the conversation | passed over |
@@ -48,6 +49,9 @@ pub(crate) fn is_session_line(value: &Value) -> Option<bool> {
 pub(crate) struct PiSession {
     talk: Talk,
     tree: Tree,
+    /// The newest entry, and the newest message: what is no part of the conversation may stand behind that.
+    newest: Option<String>,
+    newest_message: Option<String>,
 }
 
 impl PiSession {
@@ -55,13 +59,29 @@ impl PiSession {
         PiSession {
             talk: Talk::new("pi-session"),
             tree: Tree::default(),
+            newest: None,
+            newest_message: None,
         }
+    }
+
+    /// Whether an entry stands below the newest one; in files before version 2 each does.
+    fn goes_on(&self, line: &Value) -> bool {
+        let newest = [&self.newest, &self.newest_message];
+        line.get("parentId").is_none_or(|parent| {
+            let mut newest = newest.into_iter().flatten();
+            newest.any(|id| parent.as_str() == Some(id))
+        })
     }
 
     fn message(&mut self, emitter: &mut Emitter, id: &str, parent: Option<&str>, line: &Value) {
         let message = line.get("message").unwrap_or(&Value::Null);
         let role = str_of(message, "role").unwrap_or("");
-        if role == "user" && !self.talk.is_steered() {
+        let goes_back = self.talk.is_steered() && !self.goes_on(line);
+        if role == "user" && (goes_back || !self.talk.is_steered()) {
+            if goes_back {
+                // Else it would be told within the turn that it leaves.
+                self.talk.close(emitter);
+            }
             let turn = Talk::stem(emitter, "t", message);
             let left = self.tree.turn(id, parent, &turn);
             if !left.is_empty() {
@@ -115,8 +135,12 @@ impl Normalizer for PiSession {
         let id = emitter.line_id().to_owned();
         let parent = text_of(line, "parentId");
         if kind == "message" {
-            return self.message(emitter, &id, parent, line);
+            self.message(emitter, &id, parent, line);
+            self.newest = Some(id.clone());
+            self.newest_message = Some(id);
+            return;
         }
+        self.newest = Some(id.clone());
         self.tree.line(&id, parent);
         let place = self.talk.track.place();
         match kind {

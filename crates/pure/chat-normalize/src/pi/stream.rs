@@ -9,6 +9,7 @@
 //! | `agent_end` | the turn's end, unless the answer failed and is tried again |
 //! | `auto_retry_start`, `auto_retry_end` | the session is `retrying`; goes on |
 //! | `compaction_end` | the compaction |
+//! | `response` to a command, with `success: false` | an error where a prompt began nothing, else a notice |
 //!
 //! `turn_start` and `turn_end` are this program's words for one answer and its calls; they are passed over. Every update
 //! repeats the answer so far, which is not looked at.
@@ -277,6 +278,24 @@ impl PiStream {
         }
     }
 
+    /// The program did not do what a command of its RPC mode said.
+    fn refused(&mut self, emitter: &mut Emitter, line: &Value) {
+        let command = text_of(line, "command").unwrap_or("a command");
+        let why = text_of(line, "error").unwrap_or("the command failed");
+        let place = self.talk.track.place();
+        if command == "prompt" && place.turn_id.is_none() {
+            let payload = ErrorEvent {
+                code: "prompt_failed".to_owned(),
+                message: why.to_owned(),
+                extra: Extra::default(),
+            };
+            emitter.add("error", &place, payload);
+        } else {
+            // The turn that runs does not fail of it.
+            emitter.notice("warning", &place, "pi", format!("{command}: {why}"));
+        }
+    }
+
     fn close(&mut self, emitter: &mut Emitter) {
         self.open = None;
         self.printed.clear();
@@ -337,6 +356,10 @@ impl Normalizer for PiStream {
                     emitter.notice("warning", &self.talk.track.place(), "pi", why);
                 }
             },
+            "response" if line.get("success") == Some(&Value::Bool(false)) => {
+                self.refused(emitter, line);
+            }
+            "response" => emitter.pass_over(kind),
             "extension_error" => {
                 let why = text_of(line, "error").unwrap_or("an extension failed");
                 emitter.notice("warning", &self.talk.track.place(), "pi", why);
@@ -348,8 +371,7 @@ impl Normalizer for PiStream {
             | "compaction_start"
             | "auto_compaction_start"
             | "queue_update"
-            | "thinking_level_changed"
-            | "response" => {
+            | "thinking_level_changed" => {
                 emitter.pass_over(kind);
             }
             _ => {
