@@ -260,6 +260,7 @@ impl Context {
 
     /// Forgets what belongs to the session that is going.
     pub(crate) fn forget(&self) {
+        script::leave(self);
         self.terminals.clear();
         self.wholes.forget();
         self.large.borrow_mut().clear();

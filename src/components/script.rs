@@ -105,6 +105,15 @@ pub(crate) struct Told {
     found: RefCell<Option<(usize, usize)>>,
 }
 
+/// What is shown is taken away: it plays no more, and has not ended.
+pub(super) fn leave(context: &Context) {
+    if context.told.playing.replace(false)
+        && let Some(host) = &*context.links.host.borrow()
+    {
+        dom::dispatch(host, "pause", &dom::object_of(&[]));
+    }
+}
+
 /// Once a frame: tells what has changed since the last.
 pub(super) fn tell(context: &Context) {
     let Some(host) = context.links.host.borrow().clone() else {

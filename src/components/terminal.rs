@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use chat_event::shell::script_of;
 use chat_feed::long_text::{PAPER_LINES, more_lines};
-use chat_feed::terminal::Printed;
+use chat_feed::terminal::{Printed, Terminal};
 use chat_feed::{Block, BlockId, Feed, ToolCallBlock, ToolStatus, units};
 use leptos::ev;
 use leptos::html::{button, div, span};
@@ -70,7 +70,7 @@ pub(crate) fn view(
         _ if runs => {
             let from = n_lines.saturating_sub(TAIL_LINES);
             let lines = kept.lines(printed, from, n_lines);
-            Some(well("well terminal__lines", &kept, lines))
+            Some(kept.well(lines))
         }
         _ => Some(settled_view(ctx, id, &kept, printed, n_lines)),
     };
@@ -100,6 +100,14 @@ pub(crate) fn view(
         .into_any()
 }
 
+/// A piece of what a command printed, of which the rest is elsewhere: in its colours, as far as the piece tells them.
+pub(crate) fn piece(text: &str) -> AnyView {
+    let (mut terminal, printed) = (Terminal::new(), Printed::text(text));
+    terminal.read(printed, text.len());
+    let lines = terminal.lines(printed, 0..terminal.n_lines());
+    well(&terminal, lines)
+}
+
 /// Both ends, or all of it.
 fn settled_view(
     ctx: Ctx,
@@ -111,11 +119,7 @@ fn settled_view(
     let n_hidden = n_lines.saturating_sub(HEAD_LINES + TAIL_LINES);
     // A screen is one picture, which two ends of it are not.
     if n_hidden < 2 || (kept.shows_screen() && n_lines <= MOUNTED_LINES) {
-        return well(
-            "well terminal__lines",
-            kept,
-            kept.lines(printed, 0, n_lines),
-        );
+        return kept.well(kept.lines(printed, 0, n_lines));
     }
     if ctx.with_value(|context| context.diffs.are_whole()) {
         let n_shown = match n_lines > PAPER_LINES + 1 {
@@ -125,7 +129,7 @@ fn settled_view(
         let lines = kept.lines(printed, 0, n_shown);
         let n_more = (n_lines - n_shown) as u64;
         let more = (n_more > 0).then(|| div().class("more more--said").child(more_lines(n_more)));
-        return (well("well terminal__lines", kept, lines), more).into_any();
+        return (kept.well(lines), more).into_any();
     }
     if ctx.with_value(|context| context.store.shows_whole(id)) {
         let less = more_button(ctx, id, "Show less".to_owned());
@@ -137,9 +141,9 @@ fn settled_view(
     div()
         .class("ends")
         .child((
-            well("well terminal__lines", kept, head),
+            kept.well(head),
             more_button(ctx, id, format!("Show all {n_lines_told}")),
-            well("well terminal__lines", kept, tail),
+            kept.well(tail),
         ))
         .into_any()
 }

@@ -22,7 +22,7 @@ use leptos::prelude::*;
 
 use super::icon::{Icon, icon};
 use super::output::{clip, keeping_focus, strip_controls, well};
-use super::{Context, Ctx};
+use super::{Context, Ctx, terminal};
 
 /// JSON longer than this is cut until the reader asks for more.
 const JSON_CHARS: usize = 20_000;
@@ -258,15 +258,24 @@ impl<'a> Long<'a> {
             return self.whole_view(clip(&lines.join("\n")), body.byte_len());
         }
         let excerpt = body.excerpt();
-        match long_text::ends(&excerpt, strip_controls) {
-            Ends::All(text) => well(self.class, self.label, clip(&text)),
+        // What was printed keeps what colours it.
+        let (is_printed, clean): (bool, fn(&str) -> String) = match self.place.1 {
+            Spot::Printed => (true, str::to_owned),
+            _ => (false, strip_controls),
+        };
+        let shown = |text: &str| match is_printed {
+            true => terminal::piece(&clip(text)),
+            false => well(self.class, self.label, clip(text)),
+        };
+        match long_text::ends(&excerpt, clean) {
+            Ends::All(text) => shown(&text),
             Ends::Both { head, tail } => {
                 let label = long_text::ask_label(&excerpt, self.place.1.most_bytes());
                 let ask = self.ask_view(label, missing(body), excerpt.bytes);
-                let tail = (!tail.is_empty()).then(|| well(self.class, self.label, clip(&tail)));
+                let tail = (!tail.is_empty()).then(|| shown(&tail));
                 div()
                     .class("ends")
-                    .child((well(self.class, self.label, clip(&head)), ask, tail))
+                    .child((shown(&head), ask, tail))
                     .into_any()
             }
         }

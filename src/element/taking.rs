@@ -27,6 +27,9 @@ const PROGRESS_MS: f64 = 100.0;
 /// What is said where reading broke off.
 const SHOWN_BELOW: &str = "What was read before is shown below.";
 
+/// What is said where a link leads nowhere: to no event, or to one that has no row.
+const NO_ROW: &str = "No row of this session shows the event that the link leads to";
+
 impl FeedElement {
     pub(super) fn sink(&self) -> Sink {
         let me = self.me.clone();
@@ -171,9 +174,16 @@ impl FeedElement {
         if found || known_to_end {
             self.going_to.borrow_mut().take();
         }
-        if !found && known_to_end {
-            self.view.bar.note.set(Some(Note {
-                what: "The event that the link leads to is not in this session".to_owned(),
+        let note = &self.view.bar.note;
+        if found {
+            let is_of_link =
+                |note: &Option<Note>| note.as_ref().is_some_and(|it| it.what == NO_ROW);
+            if note.with_untracked(is_of_link) {
+                note.set(None);
+            }
+        } else if known_to_end {
+            note.set(Some(Note {
+                what: NO_ROW.to_owned(),
                 more: event_id,
             }));
         }

@@ -194,7 +194,8 @@ impl FeedStore {
         self.tell_moved();
     }
 
-    fn tell_moved(&self) {
+    /// Has all that shows the player look at it again.
+    pub(crate) fn tell_moved(&self) {
         self.playing
             .moved
             .update(|count| *count = count.wrapping_add(1));

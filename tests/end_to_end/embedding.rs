@@ -159,9 +159,13 @@ fn a_feed_that_a_page_gives_no_height_shows_a_screen_of_rows() {
             .tab
             .run("__test.feed().style.cssText = 'height: auto; flex: none'")
             .await;
-        let shown = "__test.rest().then(() => [__test.feed().getBoundingClientRect().height, __test.all('[data-row]').length])";
+        let shown =
+            "[__test.feed().getBoundingClientRect().height, __test.all('[data-row]').length]";
+        // What stands around rows is not there before there are some.
+        stage.tab.run("await __test.frames(6)").await;
         let (empty_px, _): (f64, usize) = stage.tab.eval(shown).await;
         stage.show("/log").await;
+        stage.rest().await;
         let (height_px, n_rows): (f64, usize) = stage.tab.eval(shown).await;
         let window_px: f64 = stage.tab.eval("innerHeight").await;
         assert!(
@@ -174,6 +178,63 @@ fn a_feed_that_a_page_gives_no_height_shows_a_screen_of_rows() {
             (height_px - empty_px).abs() < 160.0,
             "{empty_px}, then {height_px} px"
         );
+    });
+}
+
+#[test]
+fn a_feed_with_a_greatest_height_is_seen_to_its_end() {
+    let files = vec![("/log", log_of("low", 200))];
+    on_stage("embed_low", FEED, files, async |stage| {
+        stage.show("/log").await;
+        for style in [
+            "height: auto; max-height: 400px",
+            "display: block; height: 400px",
+        ] {
+            stage
+                .tab
+                .run(&format!(
+                    "__test.feed().style.cssText = '{style}'; await __test.rest()"
+                ))
+                .await;
+            let bottoms: Vec<f64> = stage
+                .tab
+                .eval("[__test.feed(), __test.one('.frame'), __test.one('.transport')].map((it) => it.getBoundingClientRect().bottom)")
+                .await;
+            let height: f64 = stage
+                .tab
+                .eval("__test.feed().getBoundingClientRect().height")
+                .await;
+            assert!((height - 400.0).abs() < 1.0, "{style}: {height} px");
+            let ends = bottoms.iter().all(|it| (it - bottoms[0]).abs() < 1.0);
+            assert!(ends, "{style}: {bottoms:?}");
+        }
+    });
+}
+
+#[test]
+fn time_goes_from_left_to_right_whichever_way_the_page_is_written() {
+    let files = vec![("/log", log_of("ways", 60))];
+    on_stage("embed_ways", FEED, files, async |stage| {
+        stage.tab.run("document.documentElement.dir = 'rtl'").await;
+        stage.show("/log").await;
+        let strip = "__test.visible('.strip')";
+        stage.tab.wait_for("the strip", SHORT, strip).await;
+        // To the moment at a fifth of the strip: the thumb is where it was pressed.
+        stage
+            .tab
+            .run("__test.feed().seek(__test.feed().duration / 5); await __test.rest()")
+            .await;
+        let share: f64 = stage
+            .tab
+            .eval("(() => { const strip = __test.one('.strip').getBoundingClientRect(), thumb = __test.one('.strip__thumb').getBoundingClientRect(); return (thumb.left - strip.left) / strip.width; })()")
+            .await;
+        assert!(share < 0.5, "the thumb is at {share}");
+        // Figures are read as they are written.
+        let facts: String = stage
+            .tab
+            .eval("getComputedStyle(__test.one('.line__time')).unicodeBidi")
+            .await;
+        assert_eq!(facts, "plaintext");
     });
 }
 

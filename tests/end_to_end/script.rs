@@ -195,6 +195,66 @@ fn a_script_steps_and_hears_of_playing_as_of_a_media_element() {
     });
 }
 
+/// A page that opens the next session when one has ended would pass over that which its reader asked for.
+#[test]
+fn a_log_that_is_taken_away_while_it_plays_has_not_ended() {
+    let files = vec![
+        ("/log", log_of("played", 60)),
+        ("/other", log_of("other", 60)),
+    ];
+    on_stage("script_taken", FOLDING_FEED, files, async |stage| {
+        stage.show("/log").await;
+        listen(&stage, &["play", "pause", "ended"]).await;
+        for take in ["feed.setAttribute('src', '/other')", "feed.clear()"] {
+            stage
+                .tab
+                .run("window.told.length = 0; const feed = __test.feed(); feed.seek(0); await feed.play()")
+                .await;
+            wait_for_told(&stage, "play").await;
+            stage
+                .tab
+                .run(&format!(
+                    "const feed = __test.feed(); {take}; await __test.rest()"
+                ))
+                .await;
+            wait_for_told(&stage, "pause").await;
+            let told: String = stage.tab.eval("JSON.stringify(window.told)").await;
+            assert!(!told.contains("ended"), "{take}: {told}");
+        }
+    });
+}
+
+#[test]
+fn what_is_set_or_asked_later_counts_at_once() {
+    let files = vec![("/log", log_of("later", 60))];
+    on_stage("script_later", FOLDING_FEED, files, async |stage| {
+        stage.show("/log").await;
+        let player = "!!__test.visible('.transport')";
+        stage.tab.wait_for("the player", SHORT, player).await;
+        stage
+            .tab
+            .run("__test.feed().setAttribute('controls', 'none')")
+            .await;
+        let none = "!__test.one('.transport')";
+        stage.tab.wait_for("no player", SHORT, none).await;
+        stage
+            .tab
+            .run("__test.feed().removeAttribute('controls')")
+            .await;
+        stage.tab.wait_for("the player again", SHORT, player).await;
+        // What a link could not find is said until one finds its event.
+        let says = "__test.one('.note')?.textContent.includes('No row of this session')";
+        stage.tab.run("__test.feed().goTo('nowhere')").await;
+        stage.tab.wait_for("a word", SHORT, says).await;
+        stage
+            .tab
+            .run("const feed = __test.feed(); feed.goTo(__test.rows().find((row) => row.dataset.eventId)?.dataset.eventId ?? 'e1')")
+            .await;
+        let gone = "!__test.one('.note')";
+        stage.tab.wait_for("the word to go", SHORT, gone).await;
+    });
+}
+
 #[test]
 fn a_script_hears_of_markers_and_playing_pauses_on_each_where_it_is_told_to() {
     let files = vec![("/log", log_of("marked", 60))];

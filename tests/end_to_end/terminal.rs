@@ -167,3 +167,37 @@ fn a_long_output_is_two_ends_and_on_request_a_window_over_all() {
         }
     });
 }
+
+/// What failed stands at the end of a long output, and is red there.
+#[test]
+fn both_ends_of_a_long_result_have_its_colours() {
+    let printed: String = (1..=400)
+        .map(|line| format!("\u{1b}[31mline {line}\u{1b}[0m of the tests\n"))
+        .collect();
+    let mut writer = Writer::new("ends");
+    let place = json!({"turnId": "t1", "responseId": "r1"});
+    let call = json!({"toolCallId": "c1", "toolName": "Bash", "kind": "execute", "args": {"command": "cargo test"}});
+    writer.event("tool_call", &place, &call);
+    let result = json!({"toolCallId": "c1", "result": printed, "exitCode": 0});
+    writer.event("tool_result", &place, &result);
+    let files = vec![("/ends", writer.take())];
+    on_stage("terminal_ends", FEED, files, async |stage| {
+        stage.show("/ends").await;
+        stage
+            .tab
+            .run("__test.one('.tool-call [aria-expanded=false]')?.click()")
+            .await;
+        let more = "__test.all('.more').find((button) => button.textContent.includes('Show all'))";
+        let both = format!("!!{more} && __test.all('.ends .terminal__lines').length === 2");
+        stage.tab.wait_for("both ends", SHORT, &both).await;
+        let lines: Vec<String> = stage.tab.eval(LINES).await;
+        let (first, last) = (&lines[0], &lines[lines.len() - 1]);
+        assert_eq!(
+            (first.as_str(), last.as_str()),
+            ("line 1 of the tests", "line 400 of the tests")
+        );
+        // Another colour than the words behind it.
+        let coloured = "__test.all('.terminal__line').every((line) => { const [run] = line.querySelectorAll('span'); return run && getComputedStyle(run).color !== getComputedStyle(line).color; })";
+        assert!(stage.tab.eval::<bool>(coloured).await, "{lines:?}");
+    });
+}

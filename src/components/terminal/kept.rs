@@ -6,7 +6,9 @@ use std::rc::Rc;
 
 use chat_feed::terminal::{Line, Output, Printed, Terminal, screen};
 use chat_feed::{BlockId, Feed};
+use leptos::prelude::AnyView;
 
+use super::lines;
 use super::window::top_of;
 use crate::platform::{dom, measure};
 
@@ -97,6 +99,11 @@ impl Kept {
             Some(result) => Output::text(result),
             None => feed.output(id),
         }
+    }
+
+    /// Lines of it in a frame of their own.
+    pub(super) fn well(&self, lines: Vec<Line>) -> AnyView {
+        lines::well(&self.terminal.borrow(), lines)
     }
 
     /// Whether the screen is shown that a program drew on.

@@ -6,28 +6,25 @@ use chat_feed::units;
 use leptos::html::{a, div, span};
 use leptos::prelude::*;
 
-use super::kept::Kept;
-
 /// Lines in a frame of their own.
-pub(super) fn well(class: &'static str, kept: &Kept, lines: Vec<Line>) -> AnyView {
+pub(super) fn well(terminal: &Terminal, lines: Vec<Line>) -> AnyView {
     div()
-        .class(class)
+        .class("well terminal__lines")
         .attr("tabindex", "0")
         .attr("role", "group")
         .attr("aria-label", "Output")
-        .child(line_views(kept, lines))
+        .child(line_views(terminal, lines))
         .into_any()
 }
 
 /// Lines as nodes.
-pub(super) fn line_views(kept: &Kept, lines: Vec<Line>) -> Vec<AnyView> {
-    let terminal = kept.terminal.borrow();
+pub(super) fn line_views(terminal: &Terminal, lines: Vec<Line>) -> Vec<AnyView> {
     let mut stderr = false;
     let views = lines.into_iter().map(|line| {
         // The word stands at the first of several lines.
         let begins = line.stderr && !stderr;
         stderr = line.stderr;
-        line_view(&terminal, &line, begins)
+        line_view(terminal, &line, begins)
     });
     views.collect()
 }
@@ -106,7 +103,7 @@ fn styled_text(run: &Run, text: &str) -> AnyView {
             });
             let ground = grounds.map_or_else(String::new, |(light, dark)| in_themes(light, dark));
             span()
-                .class(class)
+                .class("well terminal__lines")
                 .style(("--ansi-text", text_in_themes(light, dark)))
                 .style(("--ansi-ground", ground))
                 .child(text.to_owned())

@@ -56,7 +56,8 @@ pub(super) fn window_view(ctx: Ctx, id: BlockId, kept: Rc<Kept>, n_lines: usize)
                 let feed = context.store.feed();
                 let output = kept.output(&feed, id);
                 let printed = output.printed();
-                line_views(kept, kept.lines(printed, first, first + MOUNTED_LINES))
+                let lines = kept.lines(printed, first, first + MOUNTED_LINES);
+                line_views(&kept.terminal.borrow(), lines)
             })
         });
         div()
