@@ -9,8 +9,7 @@ use crate::site::SLOWLY;
 use crate::stage::{Stage, on_stage};
 use crate::{FEED, SHORT};
 
-/// So many bytes, packed, are fetched of the program before the first rows of a ChatEvent log, at most. Built in
-/// another folder the same page differs by a kilobyte or two.
+/// So many bytes, packed, are fetched of the program before the first rows of a ChatEvent log, at most.
 const MOST_FIRST_BYTES: usize = 275_000;
 /// And in all, the worker for colours and what unpacks included.
 const MOST_BYTES: usize = 1_646_000;
