@@ -258,12 +258,13 @@ impl<'a> Long<'a> {
             return self.whole_view(clip(&lines.join("\n")), body.byte_len());
         }
         let excerpt = body.excerpt();
-        // What was printed keeps what colours it.
-        let (is_printed, clean): (bool, fn(&str) -> String) = match self.place.1 {
-            Spot::Printed => (true, str::to_owned),
-            _ => (false, strip_controls),
+        // What a command printed keeps what colours it.
+        let of_command = self.place.1 == Spot::Printed;
+        let clean = match of_command {
+            true => str::to_owned,
+            false => strip_controls,
         };
-        let shown = |text: &str| match is_printed {
+        let shown = |text: &str| match of_command {
             true => terminal::piece(&clip(text)),
             false => well(self.class, self.label, clip(text)),
         };

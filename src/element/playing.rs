@@ -51,10 +51,7 @@ impl FeedElement {
                 self.store.play(Command::PauseOnMarkers(value.is_some()));
             }
             // What else there is changes how the bar looks.
-            _ => {
-                self.store.set_goes_on(self.view.context.live.get());
-                self.store.tell_moved();
-            }
+            _ => self.store.tell_moved(),
         }
     }
 

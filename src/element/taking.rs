@@ -44,12 +44,12 @@ impl FeedElement {
         match update {
             Update::Soon => self.view.hold(SHORT_LOG_MS),
             Update::Clear => {
-                // All of it comes again, and none of it is news.
-                // What failed has begun after all.
                 if self.state.get() == "error" {
+                    // What was not there has begun.
                     self.view.bar.note.set(None);
                     dom::toggle_attribute(&self.host, NOTHING, false);
                 }
+                // All of it comes again, and none of it is news.
                 if matches!(self.state.get(), "live" | "error") {
                     self.set_state("loading");
                 }

@@ -52,6 +52,12 @@ fn what_was_printed_is_seen_as_a_terminal_shows_it() {
             .filter(|char| char.is_control())
             .count();
         assert_eq!(controls, 0, "{lines:?}");
+        // A colour of the command's own is that one, and bold is bold.
+        let own: (String, String) = stage
+            .tab
+            .eval("(() => { const run = __test.all('.terminal__line span').find((it) => it.textContent === 'own red'); return [run.className, getComputedStyle(run).fontWeight]; })()")
+            .await;
+        assert_eq!(own, ("ansi-bold ansi-own".to_owned(), "600".to_owned()));
         let links: Vec<String> = stage
             .tab
             .eval("__test.all('.terminal__link').map((link) => link.href)")

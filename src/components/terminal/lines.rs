@@ -103,7 +103,7 @@ fn styled_text(run: &Run, text: &str) -> AnyView {
             });
             let ground = grounds.map_or_else(String::new, |(light, dark)| in_themes(light, dark));
             span()
-                .class("well terminal__lines")
+                .class(class)
                 .style(("--ansi-text", text_in_themes(light, dark)))
                 .style(("--ansi-ground", ground))
                 .child(text.to_owned())

@@ -1,4 +1,5 @@
 //! `to_tool_trace`: the exact lines, and what holds of every line.
+//! One file: all of it is held against the same few lines of one session.
 
 // Helpers of tests may panic as the tests do.
 #![allow(clippy::unwrap_used, clippy::expect_used)]

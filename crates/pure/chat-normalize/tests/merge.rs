@@ -1,4 +1,5 @@
 //! Several sources of one run, merged: every recorded run that has two or three, in many orders; and small cases.
+//! One file: all cases are made of the same few sources of one run.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,

@@ -47,33 +47,24 @@ impl Step<'_> {
     }
 
     pub(super) fn no_page(&mut self, why: PageError) {
-        if let State::Absent { since_ms, .. } = self.follower.state
-            && !matches!(
-                why,
-                PageError::Status {
-                    code: 400 | 401 | 403 | 426,
-                    ..
-                }
-            )
-        {
-            return self.ask_later(since_ms);
-        }
-        let PageError::Status {
-            code,
-            retry_after_ms,
-        } = why
-        else {
-            return self.lose(Loss::NoAnswer, None);
+        let (code, retry_after_ms) = match why {
+            PageError::Status {
+                code,
+                retry_after_ms,
+            } => (Some(code), retry_after_ms),
+            PageError::NoAnswer => (None, None),
         };
-        match code {
-            400 => self.stop(Failure::BadName),
-            401 => self.stop(Failure::Unauthorized),
-            403 => self.stop(Failure::Forbidden),
-            404 => self.miss(),
+        match (code, self.follower.state) {
+            (Some(400), _) => self.stop(Failure::BadName),
+            (Some(401), _) => self.stop(Failure::Unauthorized),
+            (Some(403), _) => self.stop(Failure::Forbidden),
+            (Some(426), _) => self.stop(Failure::Version),
+            // It is not there still, or the server is not.
+            (_, State::Absent { since_ms, .. }) => self.ask_later(since_ms),
+            (Some(404), _) => self.miss(),
             // The log was restored, or is another one by now.
-            409 | 410 => self.begin_anew(),
-            426 => self.stop(Failure::Version),
-            429 | 503 => self.lose(Loss::Busy, retry_after_ms),
+            (Some(409 | 410), _) => self.begin_anew(),
+            (Some(429 | 503), _) => self.lose(Loss::Busy, retry_after_ms),
             _ => self.lose(Loss::NoAnswer, retry_after_ms),
         }
     }
