@@ -143,7 +143,7 @@ fn killed_again_and_again(sync: &str, kills: u64, dice: &mut Dice) -> Vec<Durati
     const SENDERS: usize = 8;
     const SESSIONS: usize = 4;
     let dir = tempfile::tempdir().unwrap();
-    let mut server = start(dir.path(), "127.0.0.1:0", sync);
+    let mut server = start(dir.path(), &support::ports::free_address(), sync);
     let remote = Remote::of(&server);
     let over = AtomicBool::new(false);
     // Once all is sent, readers know how far they have to come.

@@ -157,7 +157,7 @@ fn what_was_left_is_sent_by_the_next_pipe() {
 #[test]
 fn what_waits_for_one_server_goes_to_no_other() {
     let (dir, team) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let mut theirs = Server::start_on(team.path(), "127.0.0.1:0", &["--no-examples"]);
+    let mut theirs = Server::start(team.path());
     let (address, url) = (theirs.address(), theirs.url.clone());
     let to = ["--endpoint", &url, "--token", &theirs.token.clone()];
     let at_once = [&to[..], &["--wait", "0"]].concat();

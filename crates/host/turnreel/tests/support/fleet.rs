@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::redis::{Redis, free_port};
+use super::ports::free_address;
+use super::redis::Redis;
 use super::{PROGRAM, Server};
 
 /// What a fleet may take for anything, on a machine that does much else.
@@ -53,7 +54,7 @@ impl Fleet {
 
     pub(crate) fn add(&mut self) {
         let dir = tempfile::tempdir().unwrap();
-        let server = self.start_one(dir.path(), &format!("127.0.0.1:{}", free_port()));
+        let server = self.start_one(dir.path(), &free_address());
         self.servers.push(server);
         self._dirs.push(dir);
     }

@@ -22,6 +22,7 @@ pub(crate) mod faults;
 pub(crate) mod fleet;
 pub(crate) mod home;
 pub(crate) mod page;
+pub(crate) mod ports;
 pub(crate) mod postgres;
 pub(crate) mod redis;
 pub(crate) mod rows;
@@ -83,7 +84,7 @@ impl Server {
 impl Server {
     /// A server on a free port, without examples.
     pub(crate) fn start(data: &Path) -> Server {
-        Server::start_on(data, "127.0.0.1:0", &["--no-examples"])
+        Server::start_on(data, &ports::free_address(), &["--no-examples"])
     }
 
     pub(crate) fn start_on(data: &Path, listen: &str, more: &[&str]) -> Server {

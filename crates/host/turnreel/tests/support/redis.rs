@@ -3,7 +3,6 @@
 // Helpers of tests may panic as the tests do.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -11,6 +10,7 @@ use redis::{Client, Connection, FromRedisValue};
 use tempfile::TempDir;
 
 use super::PATIENCE;
+use super::ports::free_port;
 
 /// What the server's address holds, and nothing else may.
 pub(crate) const PASSWORD: &str = "canary-of-the-password";
@@ -97,9 +97,4 @@ fn run(port: u16, dir: &std::path::Path) -> Option<Child> {
         .stderr(Stdio::null())
         .spawn()
         .ok()
-}
-
-pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
 }

@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
+use super::ports::free_port;
+
 /// What the environment of a server holds, and nothing else may.
 pub(crate) const SECRET: &str = "canary-of-the-secret-key";
 
@@ -62,11 +64,6 @@ fn start() -> Option<Moto> {
         std::thread::sleep(Duration::from_millis(50));
     }
     Some(moto)
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
 }
 
 /// A bucket of its own.

@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use crate::support::fleet::{Fleet, log, until};
-use crate::support::redis::{Redis, free_port};
+use crate::support::ports::free_address;
+use crate::support::redis::Redis;
 use crate::support::{self, Server, agent, chunks, make_token, signal, token_command};
 use serde_json::{Value, json};
 
@@ -196,8 +197,7 @@ fn a_server_whose_data_folder_is_another_s_copy_takes_nothing_in() {
     let dir = tempfile::tempdir().unwrap();
     let id = std::fs::read(fleet.servers[0].data.join("server-id")).unwrap();
     std::fs::write(dir.path().join("server-id"), id).unwrap();
-    let address = format!("127.0.0.1:{}", free_port());
-    let server = fleet.start_one(dir.path(), &address);
+    let server = fleet.start_one(dir.path(), &free_address());
     fleet.servers.push(server);
     until("both are told apart", || {
         let refused = fleet.servers.iter().any(|server| {
