@@ -29,10 +29,14 @@ mod named;
 mod names;
 mod parts;
 mod personal;
+mod phrase;
+mod piped;
 mod plan;
 mod private_key;
 mod rules;
 mod runs;
+mod spoken;
+mod stated;
 mod views;
 mod within;
 

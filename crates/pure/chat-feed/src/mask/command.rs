@@ -1,5 +1,6 @@
-//! Passwords that programs are given as options of one letter: `curl -u name:password`, `mysql -ppassword`,
-//! `sshpass -p password`. Options that say what they are (`--password`) are found by their names.
+//! Passwords that programs are given as options with a name of their own (`curl -u name:password`, `mysql -ppassword`,
+//! `openssl -passin pass:password`), or as an argument (`htpasswd -b file name password`). Options that say what they are
+//! (`--password`) are found by their names.
 
 use super::context::is_reference;
 use super::find::{Found, is_placeholder};
@@ -17,12 +18,18 @@ pub(super) struct Command {
 /// What stands behind such an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Value {
-    /// `name:password`, the option's letter at the end of others, or the value right behind it.
-    Credentials,
+    /// `name:password` with this sign between them, the option's letter at the end of others, or the value right behind it.
+    Credentials(char),
     /// The password, right behind it.
     Attached,
     /// The password, right behind it or behind a space.
     Password,
+    /// The same, with `pass:` before it; other words say where it is.
+    Source,
+    /// No option: the argument with this number, from 0. Options are not counted.
+    Argument(usize),
+    /// The last argument, where one of these options is there.
+    Last,
 }
 
 const fn command(word: &'static str, options: &'static [&'static str], value: Value) -> Command {
@@ -35,24 +42,59 @@ const fn command(word: &'static str, options: &'static [&'static str], value: Va
 
 /// Those programs.
 pub(super) const COMMANDS: &[Command] = &[
-    command("curl ", &["-user", "u"], Value::Credentials),
+    command("curl ", &["-user", "u"], Value::Credentials(':')),
+    command("http ", &["-auth", "a"], Value::Credentials(':')),
+    command("https ", &["-auth", "a"], Value::Credentials(':')),
+    command("smbclient ", &["-user", "U"], Value::Credentials('%')),
     command("sshpass ", &["p"], Value::Password),
     command("redis-cli ", &["a"], Value::Password),
     command("docker login ", &["p"], Value::Password),
     command("podman login ", &["p"], Value::Password),
     command("helm registry login ", &["p"], Value::Password),
     command("az login ", &["p"], Value::Password),
+    command("az sql ", &["p"], Value::Password),
+    command("mongo ", &["p"], Value::Password),
     command("mongosh ", &["p"], Value::Password),
     command("mongodump ", &["p"], Value::Password),
     command("mongorestore ", &["p"], Value::Password),
     command("ldapsearch ", &["w"], Value::Password),
+    command("ldapmodify ", &["w"], Value::Password),
+    command("ldapadd ", &["w"], Value::Password),
+    command("cqlsh ", &["p"], Value::Password),
+    command("sqlcmd ", &["P"], Value::Password),
+    command("bcp ", &["P"], Value::Password),
+    command("ipmitool ", &["P"], Value::Password),
+    command("mosquitto_pub ", &["P"], Value::Password),
+    command("mosquitto_sub ", &["P"], Value::Password),
+    command("influx ", &["password"], Value::Password),
+    command("useradd ", &["p"], Value::Password),
+    command("usermod ", &["p"], Value::Password),
+    command("zip ", &["P"], Value::Password),
+    command("unzip ", &["P"], Value::Password),
+    command("snmpwalk ", &["A", "X"], Value::Password),
+    command("snmpget ", &["A", "X"], Value::Password),
+    command("openssl enc ", &["k"], Value::Password),
+    command("keytool ", KEY_STORE, Value::Password),
+    command("jarsigner ", KEY_STORE, Value::Password),
+    command("gh secret set ", &["-body", "b"], Value::Password),
+    command("openssl ", &["passin", "passout", "pass"], Value::Source),
     // Behind a space these have the name of a database.
     command("mysql ", &["p"], Value::Attached),
     command("mysqldump ", &["p"], Value::Attached),
     command("mysqladmin ", &["p"], Value::Attached),
     command("mariadb ", &["p"], Value::Attached),
     command("mariadb-dump ", &["p"], Value::Attached),
+    command("7z ", &["p"], Value::Attached),
+    command("7za ", &["p"], Value::Attached),
+    command("rar ", &["p", "hp"], Value::Attached),
+    command("unrar ", &["p"], Value::Attached),
+    command("wpa_passphrase ", &[], Value::Argument(1)),
+    command("net user ", &[], Value::Argument(1)),
+    command("vault login ", &[], Value::Argument(0)),
+    command("htpasswd ", &["b"], Value::Last),
 ];
+
+const KEY_STORE: &[&str] = &["storepass", "keypass", "srcstorepass", "deststorepass"];
 
 /// So much of a command is looked at.
 const MOST_BYTES: usize = 2_000;
@@ -61,21 +103,35 @@ const MOST_BYTES: usize = 2_000;
 pub(super) fn find(of: &Command, text: &str, at: usize, all: &mut Vec<Found>) {
     // `my-curl` is another one.
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    if of.value != Value::Credentials && text.as_bytes()[..at].last().is_some_and(is_word) {
+    let is_grouped = of.is_grouped();
+    if !is_grouped && text.as_bytes()[..at].last().is_some_and(is_word) {
         return;
     }
     let from = at + of.word.len();
     let text = &text[from..text.floor_char_boundary(at + MOST_BYTES)];
     // What follows the next one is its own.
-    let mut words = text.as_bytes().windows(of.word.len());
-    let next = words.position(|word| word.eq_ignore_ascii_case(of.word.as_bytes()));
+    let words = text.as_bytes().windows(of.word.len());
+    let mut words = words.enumerate().filter(|(at, word)| {
+        let is_part = at
+            .checked_sub(1)
+            .is_some_and(|before| is_word(&text.as_bytes()[before]));
+        word.eq_ignore_ascii_case(of.word.as_bytes()) && (is_grouped || !is_part)
+    });
+    let next = words.next().map(|(at, _)| at);
     let mut command = own_lines(&text[..next.unwrap_or(text.len())]);
-    if of.value != Value::Credentials {
+    if !is_grouped {
         command = own_words(command);
+    }
+    if let Value::Argument(_) | Value::Last = of.value {
+        let argument = of
+            .argument(command)
+            .filter(|(_, value)| has_letter_and_digit(value));
+        return note(argument.map(|(at, value)| (from + at, value)), all);
     }
     for (dash, _) in command.match_indices('-') {
         let is_first = command[..dash].ends_with(char::is_whitespace) || dash == 0;
-        let Some(value) = of.value_of(&command[dash + 1..]).filter(|_| is_first) else {
+        let option = of.value_of(&command[dash + 1..]).filter(|_| is_first);
+        let Some((name, value)) = option else {
             continue;
         };
         let own = value.strip_prefix(['"', '\'']).unwrap_or(value);
@@ -89,45 +145,94 @@ pub(super) fn find(of: &Command, text: &str, at: usize, all: &mut Vec<Found>) {
         // A backslash is of the quote or of the line that ends there.
         let own = own.trim_end_matches('\\');
         let password = match of.value {
-            Value::Credentials => own.split_once(':').map(|(_, password)| password),
-            Value::Attached | Value::Password => Some(own).filter(|own| !own.starts_with('-')),
+            Value::Credentials(sign) => own.split_once(sign).map(|(_, password)| password),
+            Value::Source => own.strip_prefix("pass:"),
+            _ => Some(own).filter(|own| !own.starts_with('-')),
         };
-        if let Some(password) = password
-            && password.len() >= 3
-            && !is_placeholder(password)
-            && !is_reference(password)
-            && !password.starts_with("[masked")
-        {
-            let start = own_at + own.len() - password.len();
-            all.push(Found::named(start, password, "password"));
-        }
-        if of.value != Value::Credentials {
+        note(
+            password.map(|password| (own_at + own.len() - password.len(), password)),
+            all,
+        );
+        if !is_grouped && name.len() == 1 {
             // `sshpass -p … ssh -p 22`: the next is another program's.
             return;
         }
     }
 }
 
+fn note(password: Option<(usize, &str)>, all: &mut Vec<Found>) {
+    if let Some((at, password)) = password
+        && password.len() >= 3
+        && !is_placeholder(password)
+        && !is_reference(password)
+        && !password.starts_with("[masked")
+    {
+        all.push(Found::named(at, password, "password"));
+    }
+}
+
+/// What no word of prose has, and no option: a command's name may stand in any sentence.
+fn has_letter_and_digit(value: &str) -> bool {
+    let has = |is: fn(&u8) -> bool| value.as_bytes().iter().any(is);
+    value.len() >= 6
+        && has(u8::is_ascii_digit)
+        && has(u8::is_ascii_alphabetic)
+        && !value.contains('=')
+}
+
 impl Command {
-    /// What stands behind an option of this command, where the text behind a dash is one.
-    fn value_of<'t>(&self, option: &'t str) -> Option<&'t str> {
-        let is_grouped = self.value == Value::Credentials;
-        let value = self.options.iter().find_map(|name| {
+    /// Whether its options may stand together: `-sSu`.
+    fn is_grouped(&self) -> bool {
+        matches!(self.value, Value::Credentials(_))
+    }
+
+    /// The option of this command that the text behind a dash begins with, and what stands behind it.
+    fn value_of<'t>(&self, option: &'t str) -> Option<(&'static str, &'t str)> {
+        let (name, value) = self.options.iter().find_map(|&name| {
             let letters = option.trim_start_matches(|char: char| {
-                is_grouped && char.is_ascii_alphanumeric() && !name.starts_with(char)
+                self.is_grouped() && char.is_ascii_alphanumeric() && !name.starts_with(char)
             });
-            match name.strip_prefix('-') {
+            let value = match name.strip_prefix('-') {
                 Some(_) => option
                     .strip_prefix(name)
                     .filter(|rest| !rest.starts_with('-')),
                 None => letters.strip_prefix(name),
-            }
+            };
+            Some((name, value?))
         })?;
         let is_space = |char: char| char.is_whitespace() || matches!(char, '\\' | '=');
-        Some(match self.value {
+        let value = match self.value {
             Value::Attached => value,
-            Value::Credentials | Value::Password => value.trim_start_matches(is_space),
-        })
+            _ => value.trim_start_matches(is_space),
+        };
+        Some((name, value))
+    }
+
+    /// The argument that is a password, with where it stands in the command.
+    fn argument<'c>(&self, command: &'c str) -> Option<(usize, &'c str)> {
+        let is_option = |word: &str| word.starts_with(['-', '/']);
+        let mut words = Vec::new();
+        let mut at = 0;
+        for word in command.split_inclusive(char::is_whitespace) {
+            let own = word.trim_end().trim_matches(['"', '\'', '`']);
+            if let Some(start) = word.find(own).filter(|_| !own.is_empty()) {
+                words.push((at + start, own));
+            }
+            at += word.len();
+        }
+        let is_last = self.value == Value::Last;
+        let has_option = words.iter().any(|(_, word)| {
+            let letters = word.strip_prefix('-');
+            letters.is_some_and(|letters| self.options.iter().any(|name| letters.contains(name)))
+        });
+        if is_last && !has_option {
+            return None;
+        }
+        let mut arguments = words.into_iter().filter(|(_, word)| !is_option(word));
+        match self.value {
+            Value::Argument(nth) => arguments.nth(nth),
+            _ => arguments.next_back(),
+        }
     }
 }
 

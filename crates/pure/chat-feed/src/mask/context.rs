@@ -20,6 +20,8 @@ pub(super) enum Sort {
     Random,
     /// Whatever people can remember.
     Password,
+    /// The same, where nothing else says that it is one: the name is short, and a word of its own in many texts.
+    Short,
     /// Either: such a name leaves no doubt (see [`Name::as_written`]).
     Clear,
 }
@@ -36,6 +38,9 @@ pub(super) const NAMES: &[(&str, Name)] = &[
     ("passw", Name::Word("passw", Sort::Password)),
     ("pwd", Name::Word("pwd", Sort::Password)),
     ("passphrase", Name::Word("passphrase", Sort::Password)),
+    ("pass", Name::Word("pass", Sort::Short)),
+    ("pw", Name::Word("pw", Sort::Short)),
+    ("psk", Name::Word("psk", Sort::Short)),
 ];
 
 impl Name {
@@ -60,6 +65,10 @@ impl Name {
             }
             Name::Word(_, Sort::Random) => is_random(value).then_some("secret"),
             Name::Word(_, Sort::Password) => is_password(value).then_some("password"),
+            Name::Word(_, Sort::Short) => {
+                let has_letter = value.contains(|char: char| char.is_ascii_alphabetic());
+                (has_letter && is_password(value)).then_some("password")
+            }
             Name::Word(_, Sort::Clear) => {
                 // `--secret id=name` says where it is, and `MAX_TOKEN=4096` is a number.
                 let is_short = is_password(value)
@@ -150,6 +159,15 @@ fn is_of_service(value: &str) -> bool {
     (is_id && entropy(value) >= 2.0) || (n_digits * 12 >= value.len() && entropy(value) >= 3.0)
 }
 
+/// Whether a value can be a password where its place leaves no doubt that there is one: any word.
+pub(super) fn is_plain(value: &str) -> bool {
+    (4..=512).contains(&value.len())
+        && !value.contains(char::is_whitespace)
+        && !is_placeholder(value)
+        && !is_reference(value)
+        && !value.starts_with("[masked")
+}
+
 /// Whether a value only says where the secret is.
 pub(super) fn is_reference(value: &str) -> bool {
     let begins = [
@@ -193,12 +211,7 @@ pub(super) fn of_key(key: &str, value: &str) -> Option<&'static str> {
     });
     named.find_map(|name| {
         // A password may be any word where its key says that it is one.
-        let is_plain = matches!(name, Name::Word(_, Sort::Password))
-            && (4..=128).contains(&value.len())
-            && !value.contains(char::is_whitespace)
-            && !is_placeholder(value)
-            && !is_reference(value)
-            && !value.starts_with("[masked");
+        let is_plain = matches!(name, Name::Word(_, Sort::Password)) && is_plain(value);
         name.judge(value).or(is_plain.then_some("password"))
     })
 }
@@ -248,6 +261,24 @@ pub(super) fn is_word(name: Name, text: &str, at: usize) -> Option<usize> {
     let is_camel = bytes.get(end - 1).is_some_and(u8::is_ascii_lowercase);
     if bytes.get(end).is_some_and(u8::is_ascii_lowercase) && is_camel {
         return None;
+    }
+    if let Name::Word(_, Sort::Short) = name {
+        // `DB_PASS`, `dbPass` and `pass`; `bypass`, `compass` and `passes` are none.
+        let before = at.checked_sub(1).map(|before| bytes[before]);
+        let is_own = match before {
+            Some(before) if before.is_ascii_alphabetic() => {
+                before.is_ascii_lowercase() && bytes[at].is_ascii_uppercase()
+            }
+            // `100pw` and `2pass` are measures.
+            Some(before) => {
+                !before.is_ascii_digit() && (word != "pw" || matches!(before, b'_' | b'-'))
+            }
+            None => word != "pw",
+        };
+        let goes_on = bytes
+            .get(end)
+            .is_some_and(|&byte| Class::Word.has(byte) || byte == b'.');
+        return Some(end).filter(|_| is_own && !goes_on);
     }
     if word == "key" {
         // `monkey` is none; `apikey` and `publicKey` are.

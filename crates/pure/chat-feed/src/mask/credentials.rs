@@ -12,14 +12,12 @@ pub(super) fn in_address(text: &str, at: usize, all: &mut Vec<Found>) {
         byte.is_ascii_whitespace()
             || matches!(
                 byte,
-                b'/' | b'@' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' | b'['
+                b'/' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' | b'['
             )
     };
-    let Some(len) = rest
-        .iter()
-        .position(ends)
-        .filter(|&len| rest.get(len) == Some(&b'@'))
-    else {
+    let rest = &rest[..rest.iter().position(ends).unwrap_or(rest.len())];
+    // A password may have the sign in it that ends it.
+    let Some(len) = rest.iter().rposition(|&byte| byte == b'@') else {
         return;
     };
     let Some(user) = text.get(at..at + len) else {

@@ -10,9 +10,12 @@ use super::entropy;
 use super::keywords::Keywords;
 use super::named;
 use super::personal;
+use super::phrase;
+use super::piped;
 use super::private_key;
 use super::rules::{Check, SERVICES, SHAPES, Shape};
 use super::runs::{Class, Runs, looks_random};
+use super::stated;
 use super::views;
 use super::within;
 
@@ -62,10 +65,15 @@ enum Sign {
     /// In the middle of a secret.
     Within(within::Middle),
     PrivateKey,
+    PuttyKey,
     Address,
     Bearer,
     Basic,
     Command(&'static Command),
+    /// With the word that says so.
+    Stated(stated::Place, &'static str),
+    Piped(&'static str),
+    Phrase(&'static str),
     Home,
 }
 
@@ -88,12 +96,19 @@ static SIGNS: LazyLock<Signs> = LazyLock::new(|| {
     let names = names.map(|&(word, name)| (word, Sign::Name(name)));
     let others = [
         ("-----begin", Sign::PrivateKey),
+        ("private-lines: ", Sign::PuttyKey),
         ("://", Sign::Address),
         ("bearer ", Sign::Bearer),
         ("basic ", Sign::Basic),
     ];
     let commands = COMMANDS.iter();
     let commands = commands.map(|command| (command.word, Sign::Command(command)));
+    let stated = stated::PLACES.iter();
+    let stated = stated.map(|&(word, place)| (word, Sign::Stated(place, word)));
+    let piped = piped::READERS.iter();
+    let piped = piped.map(|&word| (word, Sign::Piped(word)));
+    let phrases = phrase::NAMES.iter();
+    let phrases = phrases.map(|&name| (name, Sign::Phrase(name)));
     let homes = personal::HOMES.iter().map(|&home| (home, Sign::Home));
     let all = shapes
         .chain(services)
@@ -101,6 +116,9 @@ static SIGNS: LazyLock<Signs> = LazyLock::new(|| {
         .chain(others)
         .chain(commands)
         .chain(within)
+        .chain(stated)
+        .chain(piped)
+        .chain(phrases)
         .chain(homes);
     let (words, signs): (Vec<&str>, Vec<Sign>) = all.unzip();
     Signs {
@@ -194,12 +212,16 @@ fn find_in(text: &str, all: &mut Vec<Found>) {
                 }
             }
             Sign::Name(name) => named::find(*name, text, at, &mut runs, all),
+            Sign::PuttyKey => private_key::find_putty(text, at, all),
             Sign::PrivateKey => private_key::find(text, at, all),
             Sign::Address => credentials::in_address(text, at + 3, all),
             Sign::Bearer => credentials::bearer(text, at + 7, &mut runs, all),
             Sign::Basic => credentials::basic(text, at + 6, &mut runs, all),
             Sign::Command(command) => command::find(command, text, at, all),
             Sign::Within(middle) => within::find(*middle, text, at, &mut runs, all),
+            Sign::Stated(place, word) => stated::find(*place, word, text, at, all),
+            Sign::Piped(word) => piped::find(word, text, at, all),
+            Sign::Phrase(name) => phrase::find(text, at + name.len(), all),
             Sign::Home => personal::home(text, at, all),
         }
     });

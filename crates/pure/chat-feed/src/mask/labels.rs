@@ -26,7 +26,7 @@ pub(super) struct Labelled {
 }
 
 /// Kinds that no table of rules has.
-const OTHER_KINDS: [&str; 14] = [
+const OTHER_KINDS: [&str; 15] = [
     "azure secret",
     "basic credentials",
     "bearer token",
@@ -40,6 +40,7 @@ const OTHER_KINDS: [&str; 14] = [
     "random text",
     "secret",
     "secret answer",
+    "seed phrase",
     USER_NAME,
 ];
 

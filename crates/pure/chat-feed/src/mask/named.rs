@@ -2,7 +2,8 @@
 
 use super::context::{Joint, Name, Sort, is_reference, is_word};
 use super::find::{Found, is_placeholder};
-use super::runs::{Class, Runs};
+use super::runs::{Class, Runs, is_words};
+use super::spoken;
 
 /// The value that follows a name, where there is one and it is a secret.
 pub(super) fn find(name: Name, text: &str, at: usize, runs: &mut Runs, all: &mut Vec<Found>) {
@@ -47,9 +48,21 @@ pub(super) fn find(name: Name, text: &str, at: usize, runs: &mut Runs, all: &mut
         let word = line
             .rsplit(|char: char| char.is_whitespace() || matches!(char, '"' | '\''))
             .next();
-        word.is_some_and(|word| word.starts_with("--")) && before > name_ends
+        // `setx NAME VALUE`, `aws configure set NAME VALUE`
+        let own = word.unwrap_or_default();
+        let set = line[..line.len() - own.len()].trim_end();
+        let is_set = ["set", "setx", "--global", "--local"].iter().any(|verb| {
+            let before = set.strip_suffix(verb);
+            before.is_some_and(|before| !before.ends_with(|char: char| char.is_ascii_alphabetic()))
+        });
+        (own.starts_with("--") || is_set) && before > name_ends
     };
     if here == before && !is_option() {
+        if let Name::Word(_, Sort::Password) = name
+            && name_ends == end
+        {
+            spoken::find(text, end, all);
+        }
         return;
     }
     skip(&mut here, 5, |byte| {
@@ -79,7 +92,7 @@ pub(super) fn find(name: Name, text: &str, at: usize, runs: &mut Runs, all: &mut
                 None => return,
             }
         }
-        (None, Name::Word(_, Sort::Password)) => {
+        (None, Name::Word(_, Sort::Password | Sort::Short)) => {
             let rest = bytes.get(value_at..).unwrap_or_default();
             let rest = &rest[..rest.len().min(200)];
             let ends = |byte: &u8| {
@@ -109,8 +122,25 @@ pub(super) fn find(name: Name, text: &str, at: usize, runs: &mut Runs, all: &mut
     if is_word && (bytes.get(before..here) != Some(b"=") || before != name_ends) {
         return;
     }
+    // `pass=…` and `"pass": "…"`; a test's `PASS: src/lib.rs` is none.
+    let is_told = quote.is_some() && here > before;
+    if matches!(name, Name::Word(_, Sort::Short))
+        && !is_told
+        && text.get(name_ends..here) != Some("=")
+    {
+        return;
+    }
     let sign = match text.get(name_ends..here) {
         Some("=") => Some(Joint::Assigned),
+        // A constant in code may be a name for one; what mixes letters and digits is none.
+        Some(sign)
+            if sign.trim() == "="
+                && quote.is_some()
+                && !is_words(value)
+                && value.bytes().any(|byte| byte.is_ascii_digit()) =>
+        {
+            Some(Joint::Assigned)
+        }
         Some(sign) if sign.trim() == ":" => Some(Joint::Colon),
         _ => (here == before).then_some(Joint::None),
     };

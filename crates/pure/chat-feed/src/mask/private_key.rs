@@ -1,5 +1,5 @@
-//! Private keys: the lines between `-----BEGIN … PRIVATE KEY-----` and its end, each by itself, so that a diff which holds
-//! them stays one.
+//! Private keys: the lines between `-----BEGIN … PRIVATE KEY-----` and its end, or behind PuTTY's `Private-Lines: N`, each
+//! by itself, so that a diff which holds them stays one.
 
 use super::find::{Found, Rank};
 use super::runs::Class;
@@ -34,11 +34,32 @@ pub(super) fn find(text: &str, at: usize, all: &mut Vec<Found>) {
         return;
     };
     let from = at + name + dashes + 5;
+    note_lines(text, from, MOST_LINES, all);
+}
+
+/// The lines of a key as PuTTY keeps it: so many as the line says that stands here.
+pub(super) fn find_putty(text: &str, at: usize, all: &mut Vec<Found>) {
+    let head = &text[at..text.floor_char_boundary(at + 60)];
+    let Some((line, _)) = head.split_once('\n') else {
+        return;
+    };
+    let n_lines = line.rsplit(' ').next().and_then(|n| n.trim().parse().ok());
+    let from = at + line.len() + 1;
+    let is_part = |line: &&str| {
+        let own = without_beginning(line).trim_end();
+        own.bytes().all(|byte| Class::Base64.has(byte))
+    };
+    let lines = text[from..].lines().take_while(is_part);
+    let n_lines = lines.take(n_lines.unwrap_or(0).min(MOST_LINES)).count();
+    note_lines(text, from, n_lines, all);
+}
+
+fn note_lines(text: &str, from: usize, n_lines: usize, all: &mut Vec<Found>) {
     // All lines are one secret, known by its first.
     let mut value: Option<String> = None;
     let mut start = from;
     let rest = &text[from..text.floor_char_boundary(from + MOST_BYTES)];
-    for line in rest.split_inclusive('\n').take(MOST_LINES) {
+    for line in rest.split_inclusive('\n').take(n_lines) {
         // The key ends here, or another begins.
         let end = line.find("-----");
         let whole = &line[..end.unwrap_or(line.len())];

@@ -86,7 +86,7 @@ pub(super) fn looks_random(text: &str, bits: f64) -> bool {
 }
 
 /// Whether a text falls into words and numbers.
-fn is_words(text: &str) -> bool {
+pub(super) fn is_words(text: &str) -> bool {
     text.split(['_', '-', '.', '/', '=', ':', '~', '+', '%', '|'])
         .all(|part| {
             let letters = part.trim_end_matches(|char: char| char.is_ascii_digit());
