@@ -12,6 +12,8 @@ mod browser;
 mod compare;
 #[path = "../support/made_logs.rs"]
 mod made_logs;
+#[path = "../../crates/host/turnreel/tests/support/ports.rs"]
+mod ports;
 #[path = "../support/proxy.rs"]
 mod proxy;
 #[path = "../support/server.rs"]

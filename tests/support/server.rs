@@ -13,6 +13,8 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::process::{Child, ChildStdin, Command};
 
+use crate::ports::free_port;
+
 /// How long a server may take until it listens; debug builds on a busy machine are slow.
 const START_LIMIT: Duration = Duration::from_secs(90);
 
@@ -73,12 +75,8 @@ impl Server {
             .iter()
             .map(|argument| (*argument).to_owned())
             .collect();
-        let (child, url, token) = launch(program, data.path(), 0, &arguments).await;
-        let port = url
-            .rsplit(':')
-            .next()
-            .and_then(|port| port.parse().ok())
-            .expect("the address ends in a port");
+        let port = free_port();
+        let (child, url, token) = launch(program, data.path(), port, &arguments).await;
         Server {
             program: program.to_owned(),
             child,

@@ -9,9 +9,10 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
+use crate::ports::free_port;
 use crate::server::exchange;
 
 /// How long its driver may take to begin.
@@ -29,10 +30,7 @@ pub(crate) struct OtherBrowser {
 impl OtherBrowser {
     /// Starts it by its driver: geckodriver, `WebKitWebDriver`, or any other.
     pub(crate) async fn start(driver: &Path) -> OtherBrowser {
-        let port = {
-            let free = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-            free.local_addr().expect("an address").port()
-        };
+        let port = free_port();
         let started = Command::new(driver)
             .arg(format!("--port={port}"))
             .stdin(Stdio::null())

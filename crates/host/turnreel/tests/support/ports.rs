@@ -1,7 +1,7 @@
 //! Free ports for what has to have the same one after it was stopped, or is told its port before it takes it.
 
-// Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used)]
+// Helpers of tests may panic as the tests do, and each test uses its part of them.
+#![allow(clippy::unwrap_used, dead_code)]
 
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU16, Ordering};
