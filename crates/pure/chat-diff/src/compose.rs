@@ -73,7 +73,8 @@ pub fn compose(path: &str, diffs: &[&str]) -> Result<FileDiff, ComposeError> {
         let patch = parse(text);
         let file = match patch.files.as_slice() {
             [] if text.is_empty() => continue,
-            [file] if !file.binary && !file.combined => file,
+            // What holds a NUL would be summed up as a binary file, whose changes are not told.
+            [file] if !file.binary && !file.combined && !text.contains('\0') => file,
             _ => return Err(ComposeError::Unreadable { diff: nth }),
         };
         let change = file.change;

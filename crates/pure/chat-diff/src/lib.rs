@@ -26,8 +26,10 @@ mod widen;
 mod alike;
 mod made;
 mod rows;
+mod signs;
 mod words;
 
+mod few;
 mod lines;
 mod names;
 mod print;

@@ -127,15 +127,20 @@ pub(crate) fn read_pair(text: &str) -> Option<(Cow<'_, str>, Cow<'_, str>)> {
     (!new.contains(' ')).then_some((Cow::Borrowed(old), Cow::Borrowed(new)))
 }
 
-/// The prefixes git puts before old and new names: plain, `diff.mnemonicPrefix`, and reversed.
-const PREFIXES: [(&str, &str); 7] = [
+/// The prefixes git puts before old and new names: plain, `diff.mnemonicPrefix`, and both reversed (`-R`).
+const PREFIXES: [(&str, &str); 12] = [
     ("a/", "b/"),
     ("i/", "w/"),
     ("c/", "i/"),
     ("c/", "w/"),
     ("o/", "w/"),
+    ("1/", "2/"),
     ("b/", "a/"),
     ("w/", "i/"),
+    ("i/", "c/"),
+    ("w/", "c/"),
+    ("w/", "o/"),
+    ("2/", "1/"),
 ];
 
 /// Both names without git's prefixes, and whether they had them.

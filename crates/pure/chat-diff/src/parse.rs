@@ -12,13 +12,19 @@ use std::ops::Range;
 
 use crate::names;
 use crate::patch::{Patch, PatchFile};
-use file_headers::{Open, is_binary_line, side_name};
+use file_headers::{Open, SideName, is_binary_line};
+use hunks::Blanks;
+
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Parses a diff of any number of files; ranges in the result are byte ranges of `text`.
 pub fn parse(text: &str) -> Patch {
     let mut parser = Parser {
         text,
-        at: 0,
+        // Some editors and shells put a mark of the encoding in front of the first line.
+        at: text.len() - text.trim_start_matches(BYTE_ORDER_MARK).len(),
+        nothing_so_far: true,
+        blanks: Blanks::default(),
         files: Vec::new(),
         open: None,
     };
@@ -49,6 +55,9 @@ fn line_at(text: &str, at: usize) -> Option<Line> {
 struct Parser<'a> {
     text: &'a str,
     at: usize,
+    /// All lines before this one are empty.
+    nothing_so_far: bool,
+    blanks: Blanks,
     files: Vec<PatchFile>,
     open: Option<Open<'a>>,
 }
@@ -60,6 +69,8 @@ impl<'a> Parser<'a> {
         let content = &self.text[line.range.clone()];
         let content = content.strip_suffix('\r').unwrap_or(content);
         self.at = line.next;
+        let is_first = self.nothing_so_far;
+        self.nothing_so_far &= content.trim().is_empty();
         if let Some(pair) = content.strip_prefix("diff --git ") {
             let names =
                 names::read_pair(pair).map(|(old, new)| (old.into_owned(), new.into_owned()));
@@ -88,13 +99,13 @@ impl<'a> Parser<'a> {
             }
             if let Some(open) = &mut self.open {
                 open.mark_names = Some((
-                    side_name(old),
-                    side_name(new.strip_suffix('\r').unwrap_or(new)),
+                    SideName::read(old),
+                    SideName::read(new.strip_suffix('\r').unwrap_or(new)),
                 ));
             }
             self.at = new_line.next;
         } else if content.starts_with("@@") {
-            self.hunk_header(content, start);
+            self.hunk_header(content, start, is_first);
         } else if let Some(open) = &mut self.open
             && open.file.hunks.is_empty()
             && !(open.file.binary && is_binary_line(content))

@@ -4,11 +4,16 @@
 //! page's, what changed within it is said by `words`.
 
 use crate::alike::alike;
-use crate::lines::changed;
+use crate::lines::{Compared, changed};
 use crate::patch::{LineKind, PatchHunk};
 
-/// Lines of one run of changes that are compared with white space left out; longer runs are paired as they stand.
-const COMPARED_LINES: usize = 20_000;
+/// Lines of one run of changes that are compared with white space left out; longer runs are paired as they stand, unless
+/// few of them differ.
+const COMPARED: Compared = Compared {
+    at_once: 2_000,
+    most: 20_000,
+    few: 500,
+};
 
 /// Whether lines that differ in white space alone are changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -79,7 +84,7 @@ impl PatchHunk {
             let (old, new) = (bare(removed), bare(added));
             let old: Vec<&str> = old.iter().map(String::as_str).collect();
             let new: Vec<&str> = new.iter().map(String::as_str).collect();
-            for block in changed(&old, &new, COMPARED_LINES) {
+            for block in changed(&old, &new, COMPARED) {
                 same(
                     &removed[old_at..block.old.start],
                     &added[new_at..block.new.start],

@@ -8,7 +8,7 @@ mod work;
 
 use std::time::Duration;
 
-use chat_diff::{Around, apply, diff_texts, parse, preview, widen, words};
+use chat_diff::{Around, Space, apply, diff_texts, parse, preview, widen, words};
 
 use work::work_of;
 
@@ -94,10 +94,25 @@ fn a_hundred_thousand_lines_are_diffed_in_bounded_time() {
 }
 
 #[test]
-fn beyond_the_cap_a_change_is_whole_and_right() {
+fn beyond_the_cap_many_changes_are_one_and_right() {
     let old = lines(LINES, |n| n).repeat(2);
-    let new = format!("new\n{old}").replace("line 7\n", "");
+    let new = format!("new\n{old}").replace("line 7", "line seven");
     check("beyond the cap", &old, &format!("{new}end"));
+}
+
+#[test]
+fn few_changes_far_apart_are_found_however_long_the_file_is() {
+    for n_lines in [LINES, 10 * LINES] {
+        let old = lines(n_lines, |n| n);
+        let first = old.replacen("line 1\n", "", 1);
+        let new = first.replacen(&format!("line {}\n", n_lines - 9), "new\nlines\n", 1);
+        let (made, diff) = work_of(|| diff_texts("x", Some(&old), Some(&new)));
+        println!("{n_lines} lines with two changes: made in {made:?}");
+        assert_eq!((diff.lines_added, diff.lines_removed), (2, 2));
+        assert_eq!(apply(&diff.text, &old).as_deref(), Ok(new.as_str()));
+        // What is looked at once takes no longer than it does to be read.
+        assert!(made < BOUND / 20, "{made:?}");
+    }
 }
 
 #[test]
@@ -105,6 +120,46 @@ fn one_long_line_is_a_line() {
     let old = "x".repeat(5_000_000);
     check("long line", &format!("a\n{old}\n"), &format!("a\n{old}y"));
     assert_eq!(words(&old, "x"), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn lines_are_paired_and_tinted_in_bounded_time() {
+    let text = |n: usize| -> String {
+        let words = (0..30).map(|word| format!("{} ", scattered(word, n, 60)));
+        words.collect()
+    };
+    // Runs as long as lines are compared with each other, over and over.
+    let mut runs = "@@\n".to_owned();
+    while runs.len() < 2_000_000 {
+        for (sign, seed) in [('-', 3), ('+', 5)] {
+            for n in 0..32 {
+                runs += &format!("{sign}{}\n", text(seed * n + 1));
+            }
+        }
+        runs += " c\n";
+    }
+    let patch = parse(&runs);
+    for space in [Space::Counts, Space::Ignored] {
+        let (paired, n_rows) = work_of(|| {
+            let hunks = patch.files[0].hunks.iter();
+            hunks
+                .map(|hunk| hunk.split_rows(&runs, space).len())
+                .sum::<usize>()
+        });
+        assert!(n_rows > 0 && paired < BOUND / 4, "paired in {paired:?}");
+    }
+    // A page draws some hundred lines at once.
+    let long = |seed: usize, of: usize| -> String {
+        (0..1_000)
+            .map(|n| format!("{},", scattered(n, seed, of)))
+            .collect()
+    };
+    for of in [2, 4, 60, 1_000] {
+        let (old, new) = (long(3, of), long(5, of));
+        let (tinted, _) = work_of(|| (0..200).map(|_| words(&old, &new).0.len()).sum::<usize>());
+        println!("200 long lines of {of} words tinted in {tinted:?}");
+        assert!(tinted < BOUND / 20, "of {of}: {tinted:?}");
+    }
 }
 
 #[test]
@@ -117,6 +172,16 @@ fn hostile_patches_are_read_in_bounded_time() {
         many("--- a\n+++ b\n-- \n"),
         many("@@@@@@@@"),
         many("\n"),
+        format!("{}{}", many("\n"), many("@@\n")),
+        format!("@@\n+a\n{}+b\n", many("\n")),
+        format!(
+            "--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n+c\n{}",
+            many("\n\n+d\n")
+        ),
+        format!(
+            "--- a\n+++ b\n@@ -1,99999999 +1,99999999 @@\n{}",
+            many("--- a\n+++ b\n@@\n")
+        ),
         many("\\ x\n"),
         many("diff --git a/x b/y b/z\n"),
         format!("diff --git {}", many("a b/")),

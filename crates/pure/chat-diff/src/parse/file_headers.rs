@@ -10,8 +10,8 @@ pub(super) struct Open<'a> {
     pub(super) file: PatchFile,
     /// The names of a `diff --git` line, as they stand there.
     pub(super) git_names: Option<(String, String)>,
-    /// The names of `---` and `+++`; `None` within stands for a side that is not there.
-    pub(super) mark_names: Option<(Option<String>, Option<String>)>,
+    /// The names of `---` and `+++`.
+    pub(super) mark_names: Option<(SideName, SideName)>,
     moved_from: Option<&'a str>,
     moved_to: Option<&'a str>,
     copied: bool,
@@ -69,7 +69,8 @@ impl<'a> Open<'a> {
             (self.moved_from, self.copied) = (Some(name), true);
         } else if let Some(name) = content.strip_prefix("copy to ") {
             (self.moved_to, self.copied) = (Some(name), true);
-        } else if content.starts_with("GIT binary patch") {
+        } else if content.starts_with("GIT binary patch") || content == "Binary files differ" {
+            // The second is what a merge's diff says.
             self.file.binary = true;
         } else if let Some(names) = content
             .strip_prefix("Binary files ")
@@ -83,14 +84,14 @@ impl<'a> Open<'a> {
     }
 
     /// The names of a `Binary files … differ` line, where it says more than `diff --git`.
-    fn binary_names(&self, names: &str) -> Option<(Option<String>, Option<String>)> {
+    fn binary_names(&self, names: &str) -> Option<(SideName, SideName)> {
         if let Some(new) = names.strip_prefix("/dev/null and ") {
-            Some((None, side_name(new)))
+            Some((SideName::default(), SideName::read(new)))
         } else if let Some(old) = names.strip_suffix(" and /dev/null") {
-            Some((side_name(old), None))
+            Some((SideName::read(old), SideName::default()))
         } else if self.git_names.is_none() {
             let (old, new) = names.split_once(" and ")?;
-            Some((side_name(old), side_name(new)))
+            Some((SideName::read(old), SideName::read(new)))
         } else {
             None
         }
@@ -103,21 +104,27 @@ impl<'a> Open<'a> {
             .git_names
             .as_ref()
             .map(|(old, new)| names::strip_prefixes(old, new));
-        let (old, new, prefixed) = match (&self.mark_names, git) {
+        let marks = self
+            .mark_names
+            .as_ref()
+            .map(|(old, new)| sides_there(&file, old, new));
+        let (old, new, prefixed) = match (marks, git) {
             (Some((Some(old), Some(new))), _) => {
                 let (old, new, prefixed) = names::strip_prefixes(old, new);
                 (Some(old), Some(new), prefixed)
             }
             (Some((old, new)), git) => {
-                // One side is missing, so `diff --git` decides whether the other has a prefix.
+                // One side is missing, so `diff --git` decides whether the other has a prefix; unless it says no more.
+                let git = git.filter(|(old, new, _)| ![*old, *new].contains(&DEV_NULL));
                 let strip = |name: &'_ str, usual: &str| match git {
-                    Some((_, _, true)) => name.find('/').map_or(0, |slash| slash + 1),
-                    Some((_, _, false)) => 0,
+                    // All prefixes are a letter and a slash; some agents leave them out here.
+                    Some((_, _, true)) if name.as_bytes().get(1) == Some(&b'/') => usual.len(),
+                    Some(_) => 0,
                     None if name.starts_with(usual) => usual.len(),
                     None => 0,
                 };
-                let old = old.as_ref().map(|name| &name[strip(name, "a/")..]);
-                let new = new.as_ref().map(|name| &name[strip(name, "b/")..]);
+                let old = old.map(|name| &name[strip(name, "a/")..]);
+                let new = new.map(|name| &name[strip(name, "b/")..]);
                 (old, new, false)
             }
             (None, Some((old, new, prefixed))) => (Some(old), Some(new), prefixed),
@@ -150,13 +157,47 @@ impl<'a> Open<'a> {
 
 /// The line that stands for the content of a binary file: of the file above, or, of diff, of a file of its own.
 pub(super) fn is_binary_line(content: &str) -> bool {
-    content.starts_with("Binary files ") && content.ends_with(" differ")
+    let rest = content.strip_prefix("Binary files ");
+    rest.is_some_and(|names| names.ends_with(" differ"))
 }
 
-/// The name behind `---` or `+++`; `None` for a side that is not there, which bzr and patch say by a time of 0.
-pub(super) fn side_name(text: &str) -> Option<String> {
-    let (name, time) = names::read(text);
-    let absent =
-        name == DEV_NULL || time.contains("\t1970-01-01 ") || time.contains("\t1969-12-31 ");
-    (!absent).then(|| name.into_owned())
+/// What stands behind `---` or `+++`.
+#[derive(Default)]
+pub(super) struct SideName {
+    /// `None` for `/dev/null`.
+    name: Option<String>,
+    /// Its time is about 0, by which bzr and diff say that there is no such file. So are the times of real files where a
+    /// build sets them all to the same.
+    is_timeless: bool,
+}
+
+impl SideName {
+    pub(super) fn read(text: &str) -> Self {
+        let (name, time) = names::read(text);
+        Self {
+            name: (name != DEV_NULL).then(|| name.into_owned()),
+            is_timeless: time.contains("\t1970-01-01 ") || time.contains("\t1969-12-31 "),
+        }
+    }
+
+    /// Whether it is said that there is no such file.
+    pub(super) fn is_absent(&self) -> bool {
+        self.name.is_none() || self.is_timeless
+    }
+}
+
+/// The names of the sides that are there: one with lines is, whatever its time.
+fn sides_there<'n>(
+    file: &PatchFile,
+    old: &'n SideName,
+    new: &'n SideName,
+) -> (Option<&'n str>, Option<&'n str>) {
+    let both = old.is_timeless && new.is_timeless;
+    let there = |side: &'n SideName, has_lines: bool| {
+        let name = side.name.as_deref();
+        name.filter(|_| !side.is_timeless || has_lines || both)
+    };
+    let has_old = file.hunks.iter().any(|hunk| hunk.old_lines > 0);
+    let has_new = file.hunks.iter().any(|hunk| hunk.new_lines > 0);
+    (there(old, has_old), there(new, has_new))
 }

@@ -14,7 +14,8 @@ pub(super) struct HunkHeader<'a> {
 }
 
 impl<'a> HunkHeader<'a> {
-    /// Reads it; `None` where a line that begins with `@@` is no such header.
+    /// Reads it; `None` where a line that begins with `@@` is no such header. What is written by hand may lack spaces,
+    /// and all behind the numbers.
     pub(super) fn read(content: &'a str) -> Option<Self> {
         let marks = content.bytes().take_while(|byte| *byte == b'@').count();
         let columns = marks
@@ -24,12 +25,15 @@ impl<'a> HunkHeader<'a> {
         let mut old = None;
         for _ in 0..columns {
             let range;
-            (range, rest) = read_range(rest.strip_prefix(" -")?)?;
+            (range, rest) = read_range(rest.trim_start_matches(' ').strip_prefix('-')?)?;
             old = old.or(Some(range));
         }
         let new;
-        (new, rest) = read_range(rest.strip_prefix(" +")?)?;
-        let section = rest.strip_prefix(' ')?.strip_prefix(&content[..marks])?;
+        (new, rest) = read_range(rest.trim_start_matches(' ').strip_prefix('+')?)?;
+        let section = match rest.trim_start_matches(' ') {
+            "" => "",
+            rest => rest.strip_prefix(&content[..marks])?,
+        };
         let section = section.strip_prefix(' ').unwrap_or(section);
         Some(Self {
             old,

@@ -1,4 +1,6 @@
 //! Hunks: which lines are theirs, by the counts of their header or without.
+//!
+//! Counts are often wrong where a hunk was not made by a tool: they are kept to as long as the lines do not belie them.
 
 use std::ops::Range;
 
@@ -6,13 +8,24 @@ use super::hunk_header::HunkHeader;
 use super::{Line, Parser, line_at};
 use crate::patch::{LineKind, PatchHunk, PatchLine};
 
+/// Whether the hunk goes on behind a stretch of empty lines, and how far that stretch is known to reach: it may be long.
+#[derive(Default)]
+pub(super) struct Blanks {
+    end: usize,
+    goes_on: bool,
+}
+
+/// How many lines the header of a hunk promises beyond those that were read; `None` where it says nothing that is true.
+type Promised = Option<(u32, u32)>;
+
 impl Parser<'_> {
-    /// Reads a hunk that begins with `@@`.
-    pub(super) fn hunk_header(&mut self, content: &str, start: usize) {
+    /// Reads a hunk that begins with `@@`; `is_first` where nothing stands above it.
+    pub(super) fn hunk_header(&mut self, content: &str, start: usize, is_first: bool) {
         let header = HunkHeader::read(content);
         if self.open.is_none() {
-            // Without a file, only a header in full is a hunk; other lines may begin with `@@` as they like.
-            if header.is_none() {
+            // Without a file, only a header in full is a hunk; other lines may begin with `@@` as they like. Agents
+            // tell pieces of a file without saying where they stand.
+            if header.is_none() && !(is_first && self.is_piece()) {
                 return;
             }
             self.start(start);
@@ -34,7 +47,7 @@ impl Parser<'_> {
         let start = line.range.start;
         self.at = start;
         let names = self.open.as_ref().and_then(|open| open.mark_names.as_ref());
-        let whole_file = names.is_some_and(|(old, new)| old.is_none() != new.is_none());
+        let whole_file = names.is_some_and(|(old, new)| old.is_absent() != new.is_absent());
         let mut header = HunkHeader {
             old: None,
             new: None,
@@ -51,6 +64,7 @@ impl Parser<'_> {
             header.old = Some((u32::from(hunk.old_lines > 0), hunk.old_lines));
             header.new = Some((u32::from(hunk.new_lines > 0), hunk.new_lines));
             self.at = start;
+            self.blanks = Blanks::default();
             self.hunk(&header);
         } else if let Some(open) = &mut self.open {
             open.file.hunks.push(hunk);
@@ -61,7 +75,8 @@ impl Parser<'_> {
     fn hunk(&mut self, header: &HunkHeader) {
         let (old_start, old_claimed) = header.old.unwrap_or((0, 0));
         let (new_start, new_claimed) = header.new.unwrap_or((0, 0));
-        let placed = header.old.is_some() && header.new.is_some();
+        let claimed = header.old.zip(header.new);
+        let placed = claimed.is_some();
         let mut hunk = PatchHunk {
             old_start,
             old_lines: 0,
@@ -73,13 +88,16 @@ impl Parser<'_> {
             lines: Vec::new(),
         };
         while let Some(line) = line_at(self.text, self.at) {
-            let left =
-                placed.then_some((hunk.old_lines < old_claimed, hunk.new_lines < new_claimed));
+            // Where there are more than it says, it is wrong of all.
+            let promised = claimed.and_then(|((_, old), (_, new))| {
+                let old_left = old.checked_sub(hunk.old_lines)?;
+                Some((old_left, new.checked_sub(hunk.new_lines)?))
+            });
             if self.text[line.range.clone()].starts_with("\\ ") {
                 if let Some(last) = hunk.lines.last_mut() {
                     last.no_newline = true;
                 }
-            } else if let Some(hunk_line) = self.hunk_line(&line, header.columns, left) {
+            } else if let Some(hunk_line) = self.hunk_line(&line, header.columns, promised) {
                 hunk_line.push_to(&mut hunk);
             } else {
                 break;
@@ -99,31 +117,18 @@ impl Parser<'_> {
         }
     }
 
-    /// One line of a hunk; `None` where the hunk is over. `left` says whether the header's counts promise more old and
-    /// new lines; `None` where there are no counts.
+    /// One line of a hunk; `None` where the hunk is over.
     ///
     /// Promised lines are content, even if they look like a header. Beyond the promise, lines with a sign still belong
     /// to the hunk, for counts are often wrong, unless they look like a header.
-    fn hunk_line(
-        &self,
-        line: &Line,
-        columns: usize,
-        left: Option<(bool, bool)>,
-    ) -> Option<HunkLine> {
+    fn hunk_line(&mut self, line: &Line, columns: usize, left: Promised) -> Option<HunkLine> {
         let content = &self.text[line.range.clone()];
-        let next_starts_with = |starts: &[&str]| {
-            line_at(self.text, line.next).is_some_and(|next| {
-                starts
-                    .iter()
-                    .any(|start| self.text[next.range.clone()].starts_with(start))
-            })
-        };
         if content.is_empty() || content == "\r" {
             // Mailers and agents drop the space of an empty context line.
-            let inside = left.map_or_else(
-                || next_starts_with(&[" ", "+", "-"]),
-                |(old, new)| old && new,
-            );
+            let inside = match left {
+                Some((old_left, new_left)) => old_left > 0 && new_left > 0,
+                None => self.goes_on_behind(line),
+            };
             let kind = LineKind::Context;
             return inside.then(|| HunkLine {
                 kind,
@@ -143,11 +148,17 @@ impl Parser<'_> {
         } else {
             (LineKind::Context, true, true)
         };
-        let promised =
-            left.is_some_and(|(old_left, new_left)| (!old || old_left) && (!new || new_left));
-        let is_signature = matches!(content, "-- " | "--");
-        let is_header = content.starts_with("--- ") && next_starts_with(&["+++ "]);
-        if !promised && (is_signature || is_header) {
+        let promised = left
+            .is_some_and(|(old_left, new_left)| (!old || old_left > 0) && (!new || new_left > 0));
+        let is_signature = matches!(content.trim_end_matches('\r'), "-- " | "--");
+        let is_over = match (promised, left) {
+            // Nothing follows a hunk header within a hunk, so where more is promised the promise is wrong.
+            (true, Some(left)) => {
+                columns == 1 && left != (1, 1) && self.is_header(line) == Some(true)
+            }
+            _ => is_signature || self.is_header(line).is_some(),
+        };
+        if is_over {
             return None;
         }
         Some(HunkLine {
@@ -156,6 +167,48 @@ impl Parser<'_> {
             new,
             range: line.range.start + columns..line.range.end,
         })
+    }
+
+    /// Whether lines with a sign follow an empty line, or several.
+    fn goes_on_behind(&mut self, line: &Line) -> bool {
+        if line.next > self.blanks.end {
+            let mut end = line.next;
+            while let Some(next) = line_at(self.text, end)
+                && matches!(&self.text[next.range], "" | "\r")
+            {
+                end = next.next;
+            }
+            let goes_on = self.is_signed(end);
+            self.blanks = Blanks { end, goes_on };
+        }
+        self.blanks.goes_on
+    }
+
+    /// Whether a piece of a file goes on here: below further lines that name the place, lines with a sign.
+    fn is_piece(&self) -> bool {
+        let mut at = self.at;
+        while let Some(line) = line_at(self.text, at)
+            && self.text[line.range].starts_with("@@")
+        {
+            at = line.next;
+        }
+        self.is_signed(at)
+    }
+
+    /// Whether a line with a sign stands there.
+    fn is_signed(&self, at: usize) -> bool {
+        let rest = self.text.get(at..).unwrap_or("");
+        rest.starts_with([' ', '+', '-'])
+    }
+
+    /// Whether `---` and `+++` stand here, and whether a hunk follows them; `None` where they do not.
+    fn is_header(&self, line: &Line) -> Option<bool> {
+        let starts_with = |at: usize, start: &str| self.text[at..].starts_with(start);
+        if !starts_with(line.range.start, "--- ") || !starts_with(line.next, "+++ ") {
+            return None;
+        }
+        let new = line_at(self.text, line.next)?;
+        Some(starts_with(new.next, "@@"))
     }
 }
 
