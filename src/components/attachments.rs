@@ -16,6 +16,7 @@ use leptos::prelude::*;
 
 use super::icon::{Icon, icon};
 use super::line::Line;
+use super::output::keeping_focus;
 use super::whole::missing;
 use super::{Context, Ctx};
 use crate::platform::dom::{self, Element};
@@ -130,14 +131,26 @@ fn thumbnail(of: Of<'_>, nth: usize, data: &Body, name: &str) -> Option<AnyView>
         whole.map(|whole| Picture::address(&whole).map(|address| (address, Picture::of(&whole))))
     });
     let Some(shown) = whole else {
-        let failed = ctx.with_value(|context| {
-            let can_fetch = context.wholes.can_fetch(&missing(data));
-            !can_fetch || matches!(context.wholes.load(&place), Some(Load::Failed(_)))
-        });
-        if failed {
-            return None;
-        }
         let (event_id, references) = (of.event_id.to_owned(), missing(data));
+        let load = ctx.with_value(|context| {
+            let can_fetch = context.wholes.can_fetch(&references);
+            can_fetch.then(|| context.wholes.load(&place))
+        });
+        if let Some(Load::Failed(why)) = load? {
+            let again = move |context: &Rc<Context>| {
+                context.bring(&place, &event_id, &references);
+            };
+            let words = format!("Could not load it: {why}. Try again");
+            let view = button()
+                .attr("type", "button")
+                .class("link")
+                .attr("aria-label", format!("{words} {name}"))
+                .on(ev::click, move |event| {
+                    keeping_focus(ctx, &event, || ctx.with_value(&again));
+                })
+                .child(words);
+            return Some(view.into_any());
+        }
         // Not while the row is being drawn: what is brought has it drawn anew.
         leptos::task::spawn_local(async move {
             ctx.try_with_value(|context: &Rc<Context>| {

@@ -1,5 +1,10 @@
 // Lines of a diff from a buffer, and colours in code blocks. What codes mean is in chat_feed::diff_list::Strokes. Words become text nodes,
 // classes of our own, and attributes that style sheets show; nothing else.
+
+// Who copies lines loses those without text: there it is a line break, which is no higher.
+const isEmptyLine = ({ className, lastChild }) =>
+  (!lastChild || lastChild.className === "diff__sign") && className.startsWith("diff__line") && !className.endsWith("--none");
+
 export function drawLines(root, codes, words) {
   let here = root;
   let at = 0;
@@ -14,8 +19,10 @@ export function drawLines(root, codes, words) {
   root.textContent = "";
   for (const code of codes) {
     const kind = code & 0xff, length = code >>> 8;
-    if (kind === 0) here = here.parentNode;
-    else if (kind === 1) here.append(take(length));
+    if (kind === 0) {
+      if (isEmptyLine(here)) here.append("\n");
+      here = here.parentNode;
+    } else if (kind === 1) here.append(take(length));
     else if (kind === 2) enter("div", length);
     else if (kind === 3) enter("span", length);
     else if (kind === 4) here.setAttribute("data-numbers", take(length));

@@ -80,12 +80,19 @@ impl OldText {
         self.ctx.try_with_value(read).flatten()
     }
 
+    /// Whether it was asked for and did not come.
+    pub(super) fn has_failed(self) -> bool {
+        matches!(self.load(), Some(Load::Failed(_)))
+    }
+
+    fn load(self) -> Option<Load> {
+        let load = |context: &Rc<Context>| context.wholes.load(&self.place());
+        self.ctx.try_with_value(load).flatten()
+    }
+
     /// How far it is, or why it did not come.
     pub(super) fn said(self) -> Option<AnyView> {
-        let load = self
-            .ctx
-            .try_with_value(|context| context.wholes.load(&self.place()));
-        let said = match load.flatten()? {
+        let said = match self.load()? {
             Load::Here => return None,
             Load::Coming { n_bytes, of_bytes } => format!(
                 "Loading the file: {} of {}",

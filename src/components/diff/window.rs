@@ -11,6 +11,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::{Rc, Weak};
 
+use chat_diff::Around;
 use chat_feed::diff_list::{DiffList, HunkColours, Numbers, Shown};
 
 use super::{Choices, OldText, Restates};
@@ -38,6 +39,8 @@ pub(super) struct Window {
     old: Option<OldText>,
     /// Something was asked for of a text that is not here.
     is_asked: Cell<bool>,
+    /// What was asked for and is shown.
+    widened: RefCell<Vec<Around>>,
     /// The line that is to stay where it is when that comes.
     stays: Cell<Option<Numbers>>,
     list: RefCell<DiffList>,
@@ -70,6 +73,7 @@ impl Restates for Window {
 
     fn update(&self) {
         Window::update(self);
+        self.say_rest();
     }
 
     fn widen(&self) {
@@ -121,6 +125,7 @@ impl Window {
             pairs,
             old,
             is_asked: Cell::new(false),
+            widened: RefCell::default(),
             stays: Cell::default(),
             list: RefCell::new(list),
             top_px: Cell::new(0.0),
@@ -244,6 +249,7 @@ impl Window {
             dom::write_attribute(&self.lines, "data-digits", &digits);
         }
         self.update();
+        self.say_rest();
     }
 
     /// Draws what came into view, and takes out what left it.

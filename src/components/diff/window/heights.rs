@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+use chat_feed::diff_list::Item;
+use chat_feed::units;
+
 use super::{MOST_PX, SPLIT_PX, Window};
 use crate::platform::dom;
 use crate::platform::measure;
@@ -115,6 +118,23 @@ impl Window {
         if self.spaces_px.replace((above_px, below_px)) != (above_px, below_px) {
             dom::set_style(&self.above, "block-size", &format!("{above_px}px"));
             dom::set_style(&self.below, "block-size", &format!("{below_px}px"));
+        }
+    }
+
+    /// Has paper say how many lines it lacks: it has no room for what is not drawn.
+    pub(super) fn say_rest(&self) {
+        let list = self.list.borrow();
+        let rest = match self.choices.0.whole.get() {
+            true => list.items().get(list.chunk(self.drawn_range().end).start..),
+            false => None,
+        };
+        let lines = rest.unwrap_or_default().iter();
+        match lines.filter(|item| matches!(item, Item::Line(..))).count() {
+            0 => dom::remove_attribute(&self.below, "data-more"),
+            n_lines => {
+                let more = units::count(n_lines as u64, "more line", "more lines");
+                dom::write_attribute(&self.below, "data-more", &more);
+            }
         }
     }
 

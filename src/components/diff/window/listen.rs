@@ -40,12 +40,14 @@ impl Window {
             me.look();
             let file = dom::attribute_at(&event, "data-file").and_then(|file| file.parse().ok());
             if let Some(file) = file {
+                // The button goes: who pressed it by a key goes on from here.
+                dom::focus(&me.scroller);
                 me.list.borrow_mut().toggle(file);
                 me.begin();
             }
             let widening = dom::attribute_at(&event, "data-widen");
             if let Some(what) = widening.as_deref().and_then(Widening::of_name) {
-                // The button goes: who pressed it by a key goes on from here.
+                // So does this one.
                 dom::focus(&me.scroller);
                 me.ask(what);
             }

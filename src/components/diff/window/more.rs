@@ -12,9 +12,10 @@ impl Window {
         let around = self.choices.0.around.borrow().get(&old.block()).cloned();
         if let (Some(around), Some(text)) = (around, old.text()) {
             let mut list = self.list.borrow_mut();
-            list.ask_again(around);
+            list.ask_again(around.clone());
             // What was asked for fitted then.
             let _ = list.widen(&text);
+            *self.widened.borrow_mut() = around;
         }
     }
 
@@ -24,6 +25,10 @@ impl Window {
         {
             let mut list = self.list.borrow_mut();
             self.stays.set(list.beside(what));
+            if old.has_failed() {
+                // Pressed once more, a button shows no more than it says.
+                list.ask_again(self.widened.borrow().clone());
+            }
             list.ask(what);
             let around = list.around().to_vec();
             self.choices
@@ -50,6 +55,7 @@ impl Window {
         let before = place().map(|item| (self.screen_px(item), self.top_of(item)));
         // Where the text is another one the buttons go, and that is all there is to say.
         let _ = self.list.borrow_mut().widen(&text);
+        *self.widened.borrow_mut() = self.list.borrow().around().to_vec();
         // Hunks are others now.
         self.colours.borrow_mut().clear();
         self.asked.borrow_mut().clear();
