@@ -25,6 +25,8 @@ use std::fs::File;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chat_store::{Blobs, Session, SessionId};
+use object_store::ObjectMeta;
+use object_store::path::Path;
 
 use crate::copier::off_thread;
 use crate::error::Error;
@@ -44,8 +46,6 @@ const MOST_COPIES: usize = 16;
 
 /// A body that unpacks to more is none that a server took.
 const BLOB_BYTES: u64 = 4 * 1024 * 1024 * 1024;
-
-const OTHER: &str = "it is not what was put there";
 
 /// One object store. Cloning it is cheap.
 #[derive(Clone)]
@@ -102,7 +102,7 @@ impl Cold {
         let (copies, n_unread) = self.copies(stem).await?;
         let newest = copies.into_iter().max_by_key(Manifest::age);
         if newest.is_none() && n_unread > 0 {
-            return Err(Error::store("read a manifest", OTHER));
+            return Err(self.damaged("read a manifest", &self.keys.session(stem)));
         }
         if let Some(newest) = &newest {
             self.note(stem, newest.version());
@@ -160,7 +160,7 @@ impl Cold {
     /// Where the store is away or refuses, what it gives is not what was put there, or the disk refuses.
     pub async fn fetch(&self, copy: &Manifest, into: &File) -> Result<(), Error> {
         let session = SessionId::parse(&copy.session)?;
-        let what = "fetch a session from the object store";
+        let what = "fetch a log from the object store";
         let expected = copy.digest();
         let key = self.keys.log(&session, &copy.sha256);
         let file = into.try_clone().map_err(|why| Error::store(what, why))?;
@@ -168,8 +168,11 @@ impl Cold {
         let found = self.objects.get_packed(&key, kept, expected.bytes).await?;
         match found {
             Got::Whole(found) if found == expected => {}
-            Got::Whole(_) | Got::Broken => return Err(Error::store(what, OTHER)),
-            Got::Nothing => return Err(Error::store(what, "its log is not there any more")),
+            Got::Whole(_) | Got::Broken => return Err(self.damaged(what, &key)),
+            Got::Nothing => {
+                let (why, key) = ("it is not there", self.keys.below_prefix(&key));
+                return Err(Error::Damaged { what, why, key });
+            }
         }
         // It goes into the place of a log: nothing that stands there is lost when the power goes.
         let synced = tokio::task::spawn_blocking(move || file.sync_all()).await;
@@ -193,7 +196,7 @@ impl Cold {
         let found = self.objects.get_packed(&key, into, BLOB_BYTES).await?;
         match found {
             Got::Whole(found) if found.sha256 == sha256 => {}
-            Got::Whole(_) | Got::Broken => return Err(Error::store(what, OTHER)),
+            Got::Whole(_) | Got::Broken => return Err(self.damaged(what, &key)),
             Got::Nothing => return Ok(false),
         }
         let finishing = tokio::task::spawn_blocking(move || finish.finish()).await;
@@ -201,20 +204,28 @@ impl Cold {
         Ok(true)
     }
 
-    /// The manifests of the session's copies, and how many cannot be read.
+    /// What is there under that key is none of ours.
+    fn damaged(&self, what: &'static str, key: &Path) -> Error {
+        let why = "it is not what was put there";
+        let key = self.keys.below_prefix(key);
+        Error::Damaged { what, why, key }
+    }
+
+    /// The manifests of the session's copies, and how many cannot be read. Of very many, those that were written last.
     async fn copies(&self, stem: &str) -> Result<(Vec<Manifest>, usize), Error> {
         let mut keys = Vec::new();
         let below = self.keys.session(stem);
-        let mut note = |key: &str| {
-            if self.keys.version(key).is_some() && keys.len() < MOST_COPIES {
-                keys.push(key.to_owned());
+        let mut note = |object: &ObjectMeta| {
+            if self.keys.version(object.location.as_ref()).is_some() {
+                keys.push((object.last_modified, object.location.clone()));
             }
         };
         self.objects.each(&below, &mut note).await?;
+        keys.sort_unstable_by(|one, other| other.cmp(one));
+        keys.truncate(MOST_COPIES);
         let n_copies = keys.len();
         let mut copies = Vec::with_capacity(n_copies);
-        for key in keys {
-            let key = keys::path(&key);
+        for (_, key) in keys {
             let text = self.objects.get_small(&key, MANIFEST_BYTES).await?;
             let copy = text.and_then(|text| Manifest::read(&text, stem));
             // One that was put away meanwhile, or is none of ours.
@@ -228,8 +239,8 @@ impl Cold {
     /// Asks what it has, of all sessions.
     async fn list(&self) -> Result<(), Error> {
         let mut found: HashMap<String, Vec<Version>> = HashMap::new();
-        let mut note = |key: &str| {
-            if let Some((stem, version)) = self.keys.version(key) {
+        let mut note = |object: &ObjectMeta| {
+            if let Some((stem, version)) = self.keys.version(object.location.as_ref()) {
                 found.entry(stem.to_owned()).or_default().push(version);
             }
         };

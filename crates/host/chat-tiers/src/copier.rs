@@ -4,7 +4,7 @@
 //! store's marks it forgets when anything fails: a store may come back with less than it had. A session whose log cannot be
 //! read is left out and said; the others go on.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use crate::backoff::Backoff;
 use crate::error::Error;
 use crate::health::Health;
-use crate::logs::Logs;
+use crate::logs::{Logs, Removed};
 
 /// A store that gives no answer for so long is taken to be away.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
@@ -69,12 +69,13 @@ pub trait Tier: Send + 'static {
     fn take(&mut self, batch: &Batch) -> impl Future<Output = Result<u64, Error>> + Send;
 
     /// The session was removed, whose log was at that epoch: what the store has of it is to go, unless it goes by itself soon.
+    /// Whether all of it went; else it is called again, and others have their turn.
     fn forget(
         &mut self,
         _session: &SessionId,
         _epoch: &str,
-    ) -> impl Future<Output = Result<(), Error>> + Send {
-        std::future::ready(Ok(()))
+    ) -> impl Future<Output = Result<bool, Error>> + Send {
+        std::future::ready(Ok(true))
     }
 
     /// Called about once a second: whether it still has what it took. It may put away what is too old.
@@ -89,13 +90,18 @@ pub async fn copy<T: Tier>(
     mut stopping: watch::Receiver<bool>,
 ) {
     let mut backoff = Backoff::default();
+    let mut refused = HashSet::new();
     loop {
+        let mut at = None;
         let copying = Copying {
             tier: &mut tier,
             logs: &*logs,
             health: &health,
             backoff: &mut backoff,
             marks: HashMap::new(),
+            refused: &mut refused,
+            at: &mut at,
+            unsure: Vec::new(),
         };
         let why = tokio::select! {
             () = stopped(&mut stopping) => return,
@@ -104,9 +110,11 @@ pub async fn copy<T: Tier>(
         if health.failed(&why.to_string()) {
             tracing::warn!(
                 tier = T::NAME,
+                session = at.as_ref().map(SessionId::as_str),
                 "{why}; it is tried again, and nothing waits for it"
             );
         }
+        refused.extend(at);
         tokio::select! {
             () = stopped(&mut stopping) => return,
             () = tokio::time::sleep(backoff.failed(chance())) => {}
@@ -150,6 +158,13 @@ struct Copying<'c, T> {
     backoff: &'c mut Backoff,
     /// How far the store has each session, and under which epoch.
     marks: HashMap<SessionId, (String, u64)>,
+    /// Those at which it failed, since they were brought up last. They wait behind the others: it may be what is in one of
+    /// them that the store refuses each time.
+    refused: &'c mut HashSet<SessionId>,
+    /// The one that is brought up now.
+    at: &'c mut Option<SessionId>,
+    /// Those that are looked at again with the next look at the store.
+    unsure: Vec<SessionId>,
 }
 
 impl<T: Tier> Copying<'_, T> {
@@ -171,23 +186,25 @@ impl<T: Tier> Copying<'_, T> {
             changes.borrow_and_update();
             let (newest, changed) = self.logs.changed_since(seen);
             seen = newest;
-            for id in changed {
-                if !left.contains(&id) {
-                    left.push_back(id);
-                }
-            }
+            queue(&mut left, changed, self.refused);
             // Those that are there now: what changes meanwhile is behind them.
             for _ in 0..left.len() {
                 self.health.set_behind(left.len());
                 let Some(id) = left.pop_front() else { break };
-                if !self.bring_up(&id).await? {
-                    left.push_back(id);
+                *self.at = Some(id.clone());
+                let is_up = self.bring_up(&id).await?;
+                *self.at = None;
+                match is_up {
+                    true => drop(self.refused.remove(&id)),
+                    false => left.push_back(id),
                 }
             }
             self.health.set_behind(left.len());
             if looked.elapsed() >= LOOK || !self.health.is_up() {
                 patiently("look", self.tier.look(chat_store::now_ms())).await?;
                 looked = Instant::now();
+                let unsure = std::mem::take(&mut self.unsure);
+                queue(&mut left, unsure, self.refused);
             }
             self.backoff.worked();
             if self.health.worked() {
@@ -210,9 +227,13 @@ impl<T: Tier> Copying<'_, T> {
     async fn bring_up(&mut self, id: &SessionId) -> Result<bool, Error> {
         let Some(session) = self.logs.session(id) else {
             self.marks.remove(id);
-            if let Some(epoch) = self.logs.removed(id) {
-                let forgetting = self.tier.forget(id, &epoch);
-                patiently("remove a session", forgetting).await?;
+            match self.logs.removed(id) {
+                Removed::No => {}
+                Removed::Yes(epoch) => {
+                    let forgetting = self.tier.forget(id, &epoch);
+                    return patiently("remove a session", forgetting).await;
+                }
+                Removed::Unsure => self.unsure.push(id.clone()),
             }
             return Ok(true);
         };
@@ -252,6 +273,16 @@ impl<T: Tier> Copying<'_, T> {
             self.marks.insert(id.clone(), (batch.epoch, mark));
         }
         Ok(false)
+    }
+}
+
+/// Puts those that changed behind those that wait, each once, and behind all of these those that were refused.
+fn queue(left: &mut VecDeque<SessionId>, changed: Vec<SessionId>, refused: &HashSet<SessionId>) {
+    let waiting: HashSet<SessionId> = left.iter().cloned().collect();
+    left.extend(changed.into_iter().filter(|id| !waiting.contains(id)));
+    if !refused.is_empty() {
+        let all = left.make_contiguous();
+        all.sort_by_key(|id| refused.contains(id));
     }
 }
 

@@ -12,7 +12,16 @@ pub enum Error {
         /// What it said.
         why: String,
     },
-    /// The log could not be read.
+    /// The store gives back another object than was put there, or none: somebody, or something, changed or removed it.
+    Damaged {
+        /// What was to be done.
+        what: &'static str,
+        /// What is wrong.
+        why: &'static str,
+        /// The object, below the prefix of the address.
+        key: String,
+    },
+    /// The data folder refused: a log, or a body beside it.
     Log(chat_store::Error),
 }
 
@@ -27,7 +36,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Store { what, why } => write!(f, "could not {what}: {why}"),
-            Error::Log(why) => write!(f, "could not read a log: {why}"),
+            Error::Damaged { what, why, key } => write!(f, "could not {what}: {why}: {key}"),
+            // It says what could not be done, and where.
+            Error::Log(why) => write!(f, "{why}"),
         }
     }
 }

@@ -30,6 +30,6 @@ pub use error::Error;
 pub use fleet::{BEAT, Fleet, Heard, Member, News, Newsreel};
 pub use health::{Condition, Health};
 pub use hot::{Hot, HotPage, HotReader};
-pub use logs::Logs;
+pub use logs::{Logs, Removed};
 pub use tls::choose_cryptography;
 pub use warm::{ChangePlace, ChangesQuery, FileChange, ToolFigures, Warm, WarmReader};

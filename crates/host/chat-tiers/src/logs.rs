@@ -16,7 +16,17 @@ pub trait Logs: Send + Sync + 'static {
     /// The session, where its log is in this folder and decides what others have of it.
     fn session(&self, id: &SessionId) -> Option<Arc<Session>>;
 
-    /// The epoch at which the log of a session was, where somebody took it away and it is nowhere else: the session is no
-    /// more.
-    fn removed(&self, id: &SessionId) -> Option<String>;
+    /// Whether the session, of which there is no log here, is no more.
+    fn removed(&self, id: &SessionId) -> Removed;
+}
+
+/// Whether a session is no more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Removed {
+    /// It is elsewhere, or never was.
+    No,
+    /// Somebody took away its log, which was at that epoch, and it is nowhere else.
+    Yes(String),
+    /// Its log was taken away, and whether it is elsewhere cannot be told now.
+    Unsure,
 }

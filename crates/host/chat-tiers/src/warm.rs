@@ -113,7 +113,7 @@ impl Tier for Warm {
         self.writer()?.take(batch, &rows).await
     }
 
-    async fn forget(&mut self, session: &SessionId, epoch: &str) -> Result<(), Error> {
+    async fn forget(&mut self, session: &SessionId, epoch: &str) -> Result<bool, Error> {
         self.writer()?.remove(session.as_str(), epoch).await
     }
 

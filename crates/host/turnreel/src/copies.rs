@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chat_store::{Session, SessionId};
-use chat_tiers::{Cold, Health, Hot, Logs, Tier, Warm, copy, keep};
+use chat_tiers::{Cold, Health, Hot, Logs, Removed, Tier, Warm, copy, keep};
 use tokio::sync::watch;
 
 use crate::data_dir;
@@ -182,11 +182,16 @@ impl Logs for OwnLogs {
         live.home().is_none().then(|| live.session.clone())
     }
 
-    fn removed(&self, id: &SessionId) -> Option<String> {
-        let live = self.0.live_to_write(id)?;
-        // A log that is in the object store may have been taken away to make room; while that is not known, none is removed.
-        let is_nowhere = self.0.fetching.get().is_none_or(|it| it.knows_none(id));
-        let is_removed = live.is_removed() && live.home().is_none() && is_nowhere;
-        is_removed.then(|| live.position().0)
+    fn removed(&self, id: &SessionId) -> Removed {
+        let live = self.0.live_to_write(id);
+        let Some(live) = live.filter(|it| it.is_removed() && it.home().is_none()) else {
+            return Removed::No;
+        };
+        // A log that is in the object store may have been taken away to make room.
+        match self.0.fetching.get() {
+            Some(fetching) if !fetching.knows() => Removed::Unsure,
+            Some(fetching) if !fetching.knows_none(id) => Removed::No,
+            Some(_) | None => Removed::Yes(live.position().0),
+        }
     }
 }

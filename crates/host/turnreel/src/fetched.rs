@@ -97,9 +97,14 @@ impl Fetching {
         let _ = state.fetching.set(fetching);
     }
 
+    /// Whether the store said what it has.
+    pub(crate) fn knows(&self) -> bool {
+        self.health.is_up()
+    }
+
     /// Whether the store said what it has, and has no copy of the session.
     pub(crate) fn knows_none(&self, id: &SessionId) -> bool {
-        self.health.is_up() && !self.cold.has(id)
+        self.knows() && !self.cold.has(id)
     }
 
     /// Fetches the session, where it is to be had; whether it is here now.
@@ -188,8 +193,14 @@ impl Fetching {
             Ok(true) => Outcome::Here,
             Ok(false) => Outcome::Nowhere,
             Err(why) => {
-                tracing::warn!("{why}");
-                *locked(&self.away_until) = Some(Instant::now() + AWAY);
+                match wanted {
+                    Wanted::Session(id) => tracing::warn!(session = id.as_str(), "{why}"),
+                    Wanted::Body(sha256) => tracing::warn!(sha256, "{why}"),
+                }
+                // What is damaged there, or does not fit here, is no reason to fetch nothing else.
+                if matches!(why, Error::Store { .. }) {
+                    *locked(&self.away_until) = Some(Instant::now() + AWAY);
+                }
                 Outcome::Failed
             }
         }

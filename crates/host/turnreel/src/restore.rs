@@ -2,19 +2,23 @@
 //! says which there are that the folder has not.
 //!
 //! A server that runs fetches a session by itself when somebody asks for it (`fetched`): this is for who has lost their
-//! ids, or wants them all, and for a folder that is to do without the store again.
+//! ids, or wants them all, and for a folder that is to do without the store again. How one is brought back is in `one`.
+
+mod one;
 
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
+use chat_feed::projections::trace::clean;
 use chat_feed::units;
-use chat_store::{Error as StoreError, Options, SessionId, Store};
+use chat_store::{Options, SessionId, Store};
 use chat_tiers::{Cold, Manifest};
 use futures_util::StreamExt;
 
 use crate::cli::DataArg;
 use crate::data_dir;
+use one::{Brought, One, bring_back};
 
 /// Manifests that are asked for beside each other.
 const BESIDE: usize = 16;
@@ -30,9 +34,10 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "sessions")]
     all: bool,
 
-    /// The object store, as `turnreel serve` has it: s3://BUCKET[/PREFIX][?region=REGION&endpoint=https://HOST].
+    /// The object store, as `turnreel serve` has it: s3://BUCKET[/PREFIX][?region=REGION&endpoint=https://HOST] [default: s3
+    /// in turnreel.toml in the data folder].
     #[arg(long, value_name = "URL", env = "TURNREEL_S3", hide_env_values = true)]
-    s3: String,
+    s3: Option<String>,
 
     #[command(flatten)]
     data: DataArg,
@@ -64,8 +69,16 @@ pub(crate) fn command(args: Args) -> ExitCode {
 
 async fn run(args: Args) -> Result<bool, String> {
     let dir = data_dir::resolve(args.data.data)?;
-    let cold = Cold::new(&args.s3).map_err(|why| format!("--s3: {why}"))?;
+    let s3 = args.s3.ok_or(
+        "could not find the object store: give its address with --s3 s3://BUCKET[/PREFIX], by TURNREEL_S3, or as `s3` in turnreel.toml in the data folder",
+    )?;
+    let cold = Cold::new(&s3).map_err(|why| format!("--s3: {why}"))?;
     let stems = cold.stems().await.map_err(|why| why.to_string())?;
+    if stems.is_empty() && args.sessions.is_empty() {
+        // A prefix that is not the server's looks the same as a store that was never written to.
+        eprintln!("the object store has no session at that address, its prefix included");
+        return Ok(true);
+    }
     if args.sessions.is_empty() && !args.all {
         return tell(&cold, &dir, stems).await;
     }
@@ -77,18 +90,39 @@ async fn run(args: Args) -> Result<bool, String> {
     let opened = tokio::task::spawn_blocking(move || Store::open(&opening, Options::default()));
     let opened = opened.await.map_err(|why| why.to_string())?;
     let store = opened.map_err(|why| data_dir::why_not_opened(&dir, &why))?;
+    bring(&cold, &store, &stems, args.all).await
+}
+
+/// Brings these back, and says what came of each.
+async fn bring(cold: &Cold, store: &Store, stems: &[String], all: bool) -> Result<bool, String> {
     let mut all_well = true;
+    let (mut n_brought, mut n_here) = (0_u64, 0_u64);
     for stem in stems {
-        match bring_back(&cold, &store, &stem).await {
-            Ok(Some(line)) => say(&line)?,
-            // Of all, nobody asked for those that are here.
-            Ok(None) if args.all => {}
-            Ok(None) => say(&format!("{stem}: it is here"))?,
+        match bring_back(cold, store, stem).await {
+            Ok(One { brought, whole }) => {
+                all_well &= whole;
+                match brought {
+                    Brought::Back(line) => {
+                        n_brought += 1;
+                        say(&line)?;
+                    }
+                    Brought::WasHere(line) => {
+                        n_here += 1;
+                        // Of all, nobody asked for those that are here.
+                        let line = line.or_else(|| (!all).then(|| format!("{stem}: it is here")));
+                        line.map_or(Ok(()), |line| say(&line))?;
+                    }
+                }
+            }
             Err(why) => {
-                eprintln!("turnreel restore: {stem}: {why}");
+                eprintln!("turnreel restore: {}: {}", clean(stem), clean(&why));
                 all_well = false;
             }
         }
+    }
+    if all {
+        let [n_brought, n_here] = [n_brought, n_here].map(units::grouped);
+        eprintln!("{n_brought} brought back, {n_here} were here");
     }
     Ok(all_well)
 }
@@ -114,7 +148,9 @@ fn chosen(sessions: &[String], stems: &[String]) -> Result<Vec<String>, String> 
             [one] => chosen.extend((!chosen.contains(one)).then(|| (*one).clone())),
             [first, second, ..] => {
                 return Err(format!(
-                    "several sessions begin with {session}: {first}, {second}{}",
+                    "several sessions begin with {session}: {}, {}{}",
+                    clean(first),
+                    clean(second),
                     if found.len() > 2 { ", …" } else { "" }
                 ));
             }
@@ -138,12 +174,18 @@ async fn tell(cold: &Cold, dir: &Path, stems: Vec<String>) -> Result<bool, Strin
             }
             Ok(None) => {}
             Err(why) => {
-                eprintln!("turnreel restore: {stem}: {why}");
+                eprintln!(
+                    "turnreel restore: {}: {}",
+                    clean(&stem),
+                    clean(&why.to_string())
+                );
                 all_well = false;
             }
         }
     }
     match n_told {
+        // Nobody knows what those are that could not be read.
+        0 if !all_well => {}
         0 => eprintln!(
             "the object store has nothing that {} has not",
             dir.display()
@@ -151,36 +193,6 @@ async fn tell(cold: &Cold, dir: &Path, stems: Vec<String>) -> Result<bool, Strin
         _ => eprintln!("`turnreel restore SESSION …` or `--all` brings them back"),
     }
     Ok(all_well)
-}
-
-/// Brings one back with its bodies, and says what it was; `None` where it is here.
-async fn bring_back(cold: &Cold, store: &Store, stem: &str) -> Result<Option<String>, String> {
-    let said = |why: chat_tiers::Error| why.to_string();
-    let copy = cold.find_of_stem(stem).await.map_err(said)?;
-    let copy = copy.ok_or("it is not there any more")?;
-    let id = SessionId::parse(&copy.session).map_err(|why| why.to_string())?;
-    if store.session(&id).is_some() {
-        return Ok(None);
-    }
-    let mut n_lost = copy.missing_blobs.len();
-    for sha256 in &copy.blobs {
-        let is_here = store
-            .blobs()
-            .open_body(sha256)
-            .is_ok_and(|found| found.is_some());
-        if !is_here && !cold.fetch_blob(sha256, store.blobs()).await.map_err(said)? {
-            n_lost += 1;
-        }
-    }
-    let refused = |why: StoreError| why.to_string();
-    let restoring = store.restoring(&id).map_err(refused)?;
-    cold.fetch(&copy, restoring.file()).await.map_err(said)?;
-    store.restore(&restoring).map_err(refused)?;
-    let lost = match n_lost {
-        0 => String::new(),
-        n => format!("; {n} of its bodies are nowhere"),
-    };
-    Ok(Some(format!("{}{lost}", row(&copy))))
 }
 
 /// `s1  12 events  3.2 KB  Fix the failing test`
@@ -193,7 +205,7 @@ fn row(copy: &Manifest) -> String {
         units::bytes(copy.bytes)
     );
     // What a session is called is for one line, whatever is in it.
-    chat_feed::projections::trace::clean(line.trim_end())
+    clean(line.trim_end())
 }
 
 fn say(line: &str) -> Result<(), String> {

@@ -112,13 +112,13 @@ impl Keeping {
         if self.listed.is_none() {
             match self.cold.list().await {
                 Ok(()) => self.listed = Some(Instant::now()),
-                Err(why) => return self.failed(&why),
+                Err(why) => return self.failed(&why, None),
             }
             self.worked();
         }
         let mut due = match self.due().await {
             Ok(due) => due,
-            Err(why) => return self.failed(&why),
+            Err(why) => return self.failed(&why, None),
         };
         self.health.set_behind(due.len() + self.copying.len());
         while self.copying.len() < AT_ONCE {
@@ -152,12 +152,13 @@ impl Keeping {
                 self.open.remove(&id);
             }
             Ok((_, (_, Err(why)))) => {
+                self.failed(&why, Some(&id));
                 *self.failures.entry(id).or_default() += 1;
-                self.failed(&why);
             }
             Err(_) => {
+                let why = Error::store("copy a session", "the task failed");
+                self.failed(&why, Some(&id));
                 *self.failures.entry(id).or_default() += 1;
-                self.failed(&Error::store("copy a session", "the task failed"));
             }
         }
     }
@@ -192,7 +193,7 @@ impl Keeping {
         }
     }
 
-    fn failed(&mut self, why: &Error) {
+    fn failed(&mut self, why: &Error, of: Option<&SessionId>) {
         // Those that were under way together fail together, of one cause.
         if self.resumes <= Instant::now() {
             self.resumes = Instant::now() + self.backoff.failed(chance());
@@ -203,6 +204,7 @@ impl Keeping {
         if self.health.failed(&why.to_string()) {
             tracing::warn!(
                 tier = NAME,
+                session = of.map(SessionId::as_str),
                 "{why}; it is tried again, and nothing waits for it"
             );
         }
@@ -247,7 +249,8 @@ fn look(
 fn is_over(summary: &Summary, now_ms: i64) -> bool {
     let last_ms = summary.last_activity_ms.unwrap_or_default();
     let is_quiet = now_ms.saturating_sub(last_ms) >= QUIET_MS;
-    summary.head > 0 && (summary.status == "ended" || is_quiet)
+    // Samples came with the program, and each server has its own.
+    summary.head > 0 && !summary.sample && (summary.status == "ended" || is_quiet)
 }
 
 #[cfg(test)]
@@ -257,6 +260,7 @@ mod tests {
     use chat_store::Session;
 
     use super::*;
+    use crate::logs::Removed;
 
     /// Logs that somebody has in hand.
     struct InHand(Mutex<mpsc::Receiver<()>>);
@@ -276,8 +280,8 @@ mod tests {
             None
         }
 
-        fn removed(&self, _: &SessionId) -> Option<String> {
-            None
+        fn removed(&self, _: &SessionId) -> Removed {
+            Removed::No
         }
     }
 

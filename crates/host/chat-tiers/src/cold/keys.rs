@@ -95,7 +95,7 @@ impl Keys {
 }
 
 /// A key as it stands.
-pub(super) fn path(key: &str) -> Path {
+fn path(key: &str) -> Path {
     Path::from(key)
 }
 

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use object_store::path::Path;
-use object_store::{MultipartUpload, ObjectStore, ObjectStoreExt, PutPayload};
+use object_store::{MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt, PutPayload};
 use tokio::sync::mpsc;
 
-use super::pack::{self, Digest, PART_BYTES};
+use super::pack::{self, Digest, NotUnpacked, PART_BYTES};
 use crate::error::Error;
 
 /// A store that says nothing for so long is taken to be away.
@@ -40,17 +40,23 @@ impl Objects {
         Objects { store }
     }
 
-    /// Shows `note` each key below a folder.
+    /// Shows `note` what there is below a folder.
     pub(super) async fn each(
         &self,
         below: &Path,
-        note: &mut (dyn FnMut(&str) + Send),
+        note: &mut (dyn FnMut(&ObjectMeta) + Send),
     ) -> Result<(), Error> {
         let what = "list the object store";
         let mut found = self.store.list(Some(below));
         while let Some(object) = within(what, PATIENCE, found.next()).await? {
-            let object = object.map_err(|why| refused(what, &why))?;
-            note(object.location.as_ref());
+            let object = object.map_err(|why| match refused(what, &why) {
+                // An empty bucket has a list, too.
+                Error::Store { why, .. } if why.starts_with("it answers 404") => {
+                    Error::store(what, format!("there is no such bucket: {why}"))
+                }
+                other => other,
+            })?;
+            note(&object);
         }
         Ok(())
     }
@@ -102,28 +108,29 @@ impl Objects {
     }
 
     /// Packs what is read, and puts it there: in one piece, or part by part. It is not to be seen before it is all there, and
-    /// not at all where what was read is not what was expected.
+    /// not at all where what was read is not what was expected: `false`.
     pub(super) async fn put_packed(
         &self,
         key: &Path,
         from: impl Read + Send + 'static,
         expected: &Digest,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         // One is packed while another is on its way.
         let (sender, mut parts) = mpsc::channel(1);
         let packing = tokio::task::spawn_blocking(move || pack::pack(from, sender));
         let packed = async {
             let read = packing.await.map_err(std::io::Error::other).flatten();
             let read = read.map_err(|why| Error::store("read what is to be copied", why))?;
-            let changed = || Error::store("copy it", "it changed while it was read");
-            (read == *expected).then_some(()).ok_or_else(changed)
+            Ok(read == *expected)
         };
         let Some(first) = parts.recv().await else {
             return packed.await;
         };
         if first.content_length() < PART_BYTES {
-            packed.await?;
-            return self.put_whole(key, first).await;
+            if !packed.await? {
+                return Ok(false);
+            }
+            return self.put_whole(key, first).await.map(|()| true);
         }
         let what = "write to the object store";
         let beginning = within(what, PATIENCE, self.store.put_multipart(key)).await?;
@@ -136,13 +143,15 @@ impl Objects {
                 put.map_err(|why| refused(what, &why))?;
                 next = parts.recv().await;
             }
-            packed.await?;
+            if !packed.await? {
+                return Ok(false);
+            }
             // The store puts the parts together, which takes long where there are many.
             let complete = within(what, 6 * PATIENCE, upload.complete()).await?;
-            complete.map_err(|why| refused(what, &why)).map(|_| ())
+            complete.map_err(|why| refused(what, &why)).map(|_| true)
         };
         let put = put.await;
-        if put.is_err() {
+        if !matches!(put, Ok(true)) {
             give_up(upload).await;
         }
         put
@@ -173,12 +182,14 @@ impl Objects {
             }
         }
         drop(sender);
-        let unpacked = unpacking.await.map_err(std::io::Error::other).flatten();
+        let unpacked = unpacking.await.map_err(|why| Error::store(what, why))?;
         match unpacked {
             Ok(digest) => Ok(Got::Whole(digest)),
-            // So it is said of what is not packed, is cut off or has another checksum.
-            Err(why) if is_broken(&why) => Ok(Got::Broken),
-            Err(why) => Err(Error::store(what, why)),
+            Err(NotUnpacked::Broken) => Ok(Got::Broken),
+            Err(NotUnpacked::Refused(why)) => Err(match why.downcast::<chat_store::Error>() {
+                Ok(why) => Error::Log(why),
+                Err(why) => Error::store("write what was fetched", why),
+            }),
         }
     }
 
@@ -189,14 +200,6 @@ impl Objects {
             Err(why) => Err(refused(what, &why)),
         }
     }
-}
-
-fn is_broken(why: &std::io::Error) -> bool {
-    use std::io::ErrorKind;
-    matches!(
-        why.kind(),
-        ErrorKind::InvalidData | ErrorKind::InvalidInput | ErrorKind::UnexpectedEof
-    )
 }
 
 /// Tells the store that the parts are not needed. Where it does not hear of it they lie there, and nobody sees them.
@@ -215,13 +218,35 @@ async fn within<V>(
 ) -> Result<V, Error> {
     tokio::time::timeout(patience, asking).await.map_err(|_| {
         let seconds = patience.as_secs();
-        Error::store(what, format!("no answer for {seconds} s"))
+        let hint = if asks_machine() {
+            format!(" ({ASKS_MACHINE})")
+        } else {
+            String::new()
+        };
+        Error::store(what, format!("no answer for {seconds} s{hint}"))
     })
+}
+
+/// What is asked for credentials is not the store, and many machines do not answer at all.
+const ASKS_MACHINE: &str =
+    "AWS_ACCESS_KEY_ID is not set, so that this machine is asked for credentials";
+
+/// Whether the environment names none.
+fn asks_machine() -> bool {
+    let names = [
+        "AWS_ACCESS_KEY_ID",
+        "AWS_WEB_IDENTITY_TOKEN_FILE",
+        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    ];
+    names.iter().all(|name| std::env::var_os(name).is_none())
 }
 
 /// What the store said, in the same words each time, and without what its answers and addresses may hold: the innermost
 /// cause, and of an answer its status.
 fn refused(what: &'static str, why: &object_store::Error) -> Error {
+    // Where a machine gives credentials, which it is asked for before the store is asked anything.
+    let is_of_machine = asks_machine() && why.to_string().contains("/latest/");
     let mut cause: &dyn std::error::Error = why;
     while let Some(inner) = cause.source() {
         cause = inner;
@@ -236,6 +261,10 @@ fn refused(what: &'static str, why: &object_store::Error) -> Error {
             "it answers with an error".to_owned()
         }
         None => text.lines().next().unwrap_or_default().to_owned(),
+    };
+    let why = match is_of_machine {
+        true => format!("{ASKS_MACHINE}: {why}"),
+        false => why,
     };
     Error::store(what, why)
 }

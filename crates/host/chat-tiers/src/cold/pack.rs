@@ -128,38 +128,63 @@ impl Write for Parts {
     }
 }
 
+/// Why something was not unpacked.
+#[derive(Debug)]
+pub(super) enum NotUnpacked {
+    /// It is not packed, is cut off, goes on behind its end, has another checksum, or unpacks to more than it should.
+    Broken,
+    /// What it was to be written to refuses.
+    Refused(io::Error),
+}
+
 /// Unpacks the pieces as they come, into `to`; what unpacks to more than `most_bytes` is refused.
 pub(super) fn unpack<B: AsRef<[u8]>>(
     mut pieces: mpsc::Receiver<B>,
     to: impl Write,
     most_bytes: u64,
-) -> io::Result<Digest> {
+) -> Result<Digest, NotUnpacked> {
     let mut unpacking = GzDecoder::new(Unpacked {
         hashing: Hashing::default(),
         most_bytes,
+        refused: None,
         to,
     });
-    while let Some(piece) = pieces.blocking_recv() {
-        unpacking.write_all(piece.as_ref())?;
+    let mut unpack = || {
+        while let Some(piece) = pieces.blocking_recv() {
+            unpacking.write_all(piece.as_ref())?;
+        }
+        unpacking.try_finish()
+    };
+    let is_whole = unpack().is_ok();
+    let unpacked = unpacking.get_mut();
+    if let Some(why) = unpacked.refused.take() {
+        return Err(NotUnpacked::Refused(why));
     }
-    let mut unpacked = unpacking.finish()?;
-    unpacked.to.flush()?;
-    Ok(unpacked.hashing.digest())
+    if !is_whole {
+        return Err(NotUnpacked::Broken);
+    }
+    unpacked.to.flush().map_err(NotUnpacked::Refused)?;
+    Ok(unpacked.hashing.clone().digest())
 }
 
 struct Unpacked<W> {
     hashing: Hashing,
     most_bytes: u64,
+    /// Why `to` refused. A full disk here is no fault of what is in the store, and who unpacks cannot tell the two apart.
+    refused: Option<io::Error>,
     to: W,
 }
 
 impl<W: Write> Write for Unpacked<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.hashing.bytes + bytes.len() as u64 > self.most_bytes {
-            let why = "it unpacks to more than it should";
-            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        let over = || Err(io::ErrorKind::InvalidData.into());
+        if self.refused.is_some() || self.hashing.bytes + bytes.len() as u64 > self.most_bytes {
+            return over();
         }
-        self.to.write_all(bytes)?;
+        if let Err(why) = self.to.write_all(bytes) {
+            self.refused = Some(why);
+            return over();
+        }
         self.hashing.take(bytes);
         Ok(bytes.len())
     }
@@ -213,7 +238,7 @@ mod tests {
         (digest, packed)
     }
 
-    fn unpacked(packed: &[u8], piece: usize, most: u64) -> io::Result<(Digest, Vec<u8>)> {
+    fn unpacked(packed: &[u8], piece: usize, most: u64) -> Result<(Digest, Vec<u8>), NotUnpacked> {
         let (sender, pieces) = mpsc::channel(packed.len() + 1);
         for piece in packed.chunks(piece) {
             sender.try_send(piece.to_vec()).unwrap();
@@ -241,6 +266,29 @@ mod tests {
                 assert!(unpacked(&packed, 7, digest.bytes - 1).is_err());
             }
         }
+    }
+
+    #[test]
+    fn what_goes_on_behind_its_end_is_broken_and_a_disk_that_refuses_is_said_as_such() {
+        let (digest, packed) = packed(b"a log");
+        // Copied twice over itself, and with something behind it, as a whole and piece by piece.
+        for behind in [&packed[..], b"x", &[0; 64]] {
+            let more = [&packed, behind].concat();
+            for piece in [1, 7, packed.len(), more.len()] {
+                let found = unpacked(&more, piece, 1000);
+                assert!(matches!(found, Err(NotUnpacked::Broken)), "{found:?}");
+            }
+        }
+        let (sender, pieces) = mpsc::channel(1);
+        sender.try_send(packed).unwrap();
+        drop(sender);
+        // It has room for two bytes.
+        let mut full = [0; 2];
+        let refused = unpack(pieces, &mut full[..], digest.bytes);
+        assert!(
+            matches!(refused, Err(NotUnpacked::Refused(_))),
+            "{refused:?}"
+        );
     }
 
     #[test]

@@ -11,7 +11,7 @@ use object_store::path::Path;
 
 use super::objects::Got;
 use super::pack::{self, Digest};
-use super::{Cold, Manifest};
+use super::{BLOB_BYTES, Cold, Manifest};
 use crate::copier::off_thread;
 use crate::error::Error;
 
@@ -57,8 +57,10 @@ impl Cold {
         let digest = &read.digest;
         let key = self.keys.log(id, &digest.sha256);
         let n_bytes = digest.bytes;
-        self.put_one(&key, digest, || Ok(session.log_bytes()?.take(n_bytes)))
-            .await?;
+        let log = || Ok(session.log_bytes()?.take(n_bytes));
+        if !self.put_one(&key, digest, log).await? {
+            return Ok(Put::Changed);
+        }
         let verified: BTreeSet<&String> = older.iter().flat_map(|copy| &copy.blobs).collect();
         let (mut blobs, mut missing_blobs) = (Vec::new(), Vec::new());
         for sha256 in &read.blobs {
@@ -94,27 +96,29 @@ impl Cold {
         Ok(Put::Done(Box::new(manifest)))
     }
 
-    /// Puts what `open` gives there, where it is not there already, and reads it back in either case. What was just put there
-    /// and is not the same is deleted. What was there before is only ever put there anew: another copy may need it, and it
-    /// may be the way here that is broken.
+    /// Puts what `open` gives there, where it is not there already, and reads it back in either case; `false` where it gives
+    /// something else than is expected. What was just put there and is not the same is deleted. What was there before is
+    /// only ever put there anew: another copy may need it, and it may be the way here that is broken.
     async fn put_one<R: Read + Send + 'static>(
         &self,
         key: &Path,
         expected: &Digest,
         open: impl FnOnce() -> Result<R, Error>,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let was_there = self.objects.is_there(key).await?;
         if was_there && self.is_same(key, expected).await? {
-            return Ok(());
+            return Ok(true);
         }
-        self.objects.put_packed(key, open()?, expected).await?;
+        if !self.objects.put_packed(key, open()?, expected).await? {
+            return Ok(false);
+        }
         if self.is_same(key, expected).await? {
-            return Ok(());
+            return Ok(true);
         }
         if !was_there {
             self.objects.delete(key).await?;
         }
-        Err(Error::store("copy it", "read back it was not the same"))
+        Err(self.damaged("copy it", key))
     }
 
     /// Reads an object back.
@@ -128,7 +132,8 @@ impl Cold {
         })
     }
 
-    /// Puts a body there; `false` where it is neither here nor there.
+    /// Puts a body there; `false` where it is neither here nor there. One that is damaged here is not here: it is no reason
+    /// to copy nothing of its session.
     async fn put_blob(&self, session: &Arc<Session>, sha256: &str) -> Result<bool, Error> {
         let key = self.keys.blob(sha256);
         let Some((file, bytes)) = session.body_here(sha256)? else {
@@ -138,8 +143,16 @@ impl Cold {
             bytes,
             sha256: sha256.to_owned(),
         };
-        self.put_one(&key, &expected, || Ok(file)).await?;
-        Ok(true)
+        if self.put_one(&key, &expected, || Ok(file)).await? {
+            return Ok(true);
+        }
+        tracing::error!(
+            session = session.id().as_str(),
+            sha256,
+            "a body beside the log is damaged: it has another hash, and is not copied"
+        );
+        let found = self.objects.get_packed(&key, std::io::sink(), BLOB_BYTES);
+        Ok(matches!(found.await?, Got::Whole(found) if found.sha256 == sha256))
     }
 
     async fn put_manifest(&self, id: &SessionId, manifest: &Manifest) -> Result<(), Error> {
@@ -151,7 +164,7 @@ impl Cold {
         let back = self.objects.get_small(&key, text.len()).await?;
         if back.as_ref() != Some(&text) {
             self.objects.delete(&key).await?;
-            return Err(Error::store(what, "read back it was not the same"));
+            return Err(self.damaged(what, &key));
         }
         self.note(&id.stem(), version);
         Ok(())

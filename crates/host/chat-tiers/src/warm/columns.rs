@@ -48,10 +48,9 @@ pub(super) fn of_calls<'r>(calls: &'r [&'r Call]) -> Vec<Column<'r>> {
     ]
 }
 
-pub(super) fn of_closings(closings: &[Closing]) -> Vec<Column<'_>> {
+pub(super) fn of_closings<'r>(closings: &'r [&'r Closing]) -> Vec<Column<'r>> {
     vec![
         column(closings, |closing| closing.seq),
-        column(closings, |closing| closing.is_of_all),
         column(closings, |closing| closing.turn.as_deref()),
         column(closings, |closing| closing.status),
     ]

@@ -54,7 +54,10 @@ impl Address {
             .replace("sslmode=verify-full", "sslmode=require")
             .replace("sslmode=verify-ca", "sslmode=require");
         // What could not be read may be a part of a password.
-        let Some(mut config) = Config::from_str(&url).ok().filter(|_| is_url) else {
+        let has_host =
+            |config: &Config| !config.get_hosts().is_empty() || !config.get_hostaddrs().is_empty();
+        let config = Config::from_str(&url).ok();
+        let Some(mut config) = config.filter(|config| is_url && has_host(config)) else {
             let why = "expected postgresql://[user[:password]@]host[:port]/database, with % for what is no letter, and \
                        sslmode=disable, prefer or require";
             return Err(Error::store("read the address", why));
@@ -143,6 +146,8 @@ mod tests {
         }
         for bad in [
             "http://canary@x/",
+            "postgresql://",
+            "postgresql:///canary",
             "host=x password=canary",
             "postgresql://u:can@ary@x:y/d",
             "postgresql://u@x/d?canary=1",

@@ -8,7 +8,7 @@
 //! | `error` | a row of `errors` |
 //! | `retract` | the rows of the events that it names go |
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::time::SystemTime;
 
 use chat_event::payload::{ErrorEvent, FileEdit};
@@ -29,7 +29,7 @@ const PREVIEW_BYTES: usize = 5 * 1024;
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Rows {
     /// Events of earlier batches that are taken back; first of all.
-    pub(super) retracted: Vec<String>,
+    pub(super) retracted: BTreeSet<String>,
     pub(super) calls: Calls,
     /// After the calls.
     pub(super) closings: Vec<Closing>,
@@ -158,7 +158,6 @@ impl Rows {
         self.changes.retain(|row| !ids.contains(&row.event_id));
         self.errors.retain(|row| !ids.contains(&row.event_id));
         self.retracted.extend(ids);
-        self.retracted.sort();
     }
 
     /// The calls, so that of each statement's each has another id.

@@ -6,9 +6,10 @@ use chat_store::Summary;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Statement, Transaction};
 
+use super::CLEANED_AT_ONCE;
 use super::columns::{self, Column};
 use super::link::{Link, refused};
-use super::rows::Rows;
+use super::rows::{Closing, Rows};
 use super::values::{count, some_text, text, time};
 use crate::copier::Batch;
 use crate::error::Error;
@@ -26,10 +27,13 @@ pub(super) struct Writer {
     mark: Statement,
     begin: Statement,
     forget: Statement,
+    reset: Statement,
+    removing: Statement,
     remove: Statement,
     retract: Statement,
     calls: Statement,
     close: Statement,
+    close_all: Statement,
     changes: Statement,
     errors: Statement,
     session: Statement,
@@ -48,10 +52,13 @@ impl Writer {
             mark: prepare(client, include_str!("sql/mark.sql")).await?,
             begin: prepare(client, include_str!("sql/begin.sql")).await?,
             forget: prepare(client, include_str!("sql/forget.sql")).await?,
+            reset: prepare(client, include_str!("sql/reset.sql")).await?,
+            removing: prepare(client, include_str!("sql/removing.sql")).await?,
             remove: prepare(client, include_str!("sql/remove.sql")).await?,
             retract: prepare(client, include_str!("sql/retract.sql")).await?,
             calls: prepare(client, include_str!("sql/calls.sql")).await?,
             close: prepare(client, include_str!("sql/close.sql")).await?,
+            close_all: prepare(client, include_str!("sql/close_all.sql")).await?,
             changes: prepare(client, include_str!("sql/changes.sql")).await?,
             errors: prepare(client, include_str!("sql/errors.sql")).await?,
             session: prepare(client, include_str!("sql/session.sql")).await?,
@@ -96,8 +103,13 @@ impl Writer {
         }
         if batch.after == 0 {
             // It goes on under another epoch, or its mark was lost: it is copied anew.
-            let forgetting = transaction.execute(&self.forget, &[&session]).await;
-            forgetting.map_err(failed())?;
+            if forget(&transaction, &self.forget, session).await? {
+                // There may be more, and all at once could take longer than is waited for, each time.
+                let resetting = transaction.execute(&self.reset, &[&session, &epoch]).await;
+                resetting.map_err(failed())?;
+                transaction.commit().await.map_err(failed())?;
+                return Ok(0);
+            }
         }
         let writing = Writing {
             transaction: &transaction,
@@ -105,7 +117,8 @@ impl Writer {
             epoch: &epoch,
         };
         if !rows.retracted.is_empty() {
-            writing.run(&self.retract, &[&rows.retracted]).await?;
+            let event_ids: Vec<&str> = rows.retracted.iter().map(String::as_str).collect();
+            writing.run(&self.retract, &[&event_ids]).await?;
         }
         for calls in rows.waves() {
             writing
@@ -113,8 +126,7 @@ impl Writer {
                 .await?;
         }
         if !rows.closings.is_empty() {
-            let columns = columns::of_closings(&rows.closings);
-            writing.run_columns(&self.close, &columns).await?;
+            writing.close(&self.close, &self.close_all, rows).await?;
         }
         if !rows.changes.is_empty() {
             let columns = columns::of_changes(&rows.changes);
@@ -131,13 +143,24 @@ impl Writer {
         Ok(batch.upto)
     }
 
-    /// Removes all of a session, where it is there under that epoch.
-    pub(super) async fn remove(&self, session: &str, epoch: &str) -> Result<(), Error> {
+    /// Removes some thousand rows of a session, where it is there under that epoch; whether there is nothing of it any more.
+    pub(super) async fn remove(&mut self, session: &str, epoch: &str) -> Result<bool, Error> {
+        let failed = || refused("remove a session");
         let epoch = text(epoch, EPOCH_CHARS);
-        let client = &self.link.client;
-        let removing = client.execute(&self.remove, &[&session, &epoch]).await;
-        removing.map_err(refused("remove a session"))?;
-        Ok(())
+        let transaction = self.link.client.transaction().await.map_err(failed())?;
+        let removing = transaction
+            .execute(&self.removing, &[&session, &epoch])
+            .await;
+        if removing.map_err(failed())? == 0 {
+            return Ok(true);
+        }
+        let has_more = forget(&transaction, &self.forget, session).await?;
+        if !has_more {
+            let removing = transaction.execute(&self.remove, &[&session]).await;
+            removing.map_err(failed())?;
+        }
+        transaction.commit().await.map_err(failed())?;
+        Ok(!has_more)
     }
 
     /// Says that the copier is there.
@@ -163,6 +186,21 @@ impl Writer {
     }
 }
 
+/// Rows of the session go, some thousands at once; whether there may be more.
+async fn forget(
+    transaction: &Transaction<'_>,
+    statement: &Statement,
+    session: &str,
+) -> Result<bool, Error> {
+    let failed = || refused("remove rows");
+    let forgotten = transaction
+        .query_one(statement, &[&session, &CLEANED_AT_ONCE])
+        .await;
+    let row = forgotten.map_err(failed())?;
+    let n_rows: i64 = row.try_get(0).map_err(failed())?;
+    Ok(n_rows >= CLEANED_AT_ONCE)
+}
+
 /// The rows of one session and epoch, on their way.
 struct Writing<'t> {
     transaction: &'t Transaction<'t>,
@@ -183,6 +221,30 @@ impl Writing<'_> {
     async fn run_columns(&self, statement: &Statement, more: &[Column<'_>]) -> Result<(), Error> {
         let more: Vec<&(dyn ToSql + Sync)> = more.iter().map(|it| &**it as _).collect();
         self.run(statement, &more).await
+    }
+
+    /// Ends the calls that run no more.
+    async fn close(
+        &self,
+        of_turn: &Statement,
+        of_any: &Statement,
+        rows: &Rows,
+    ) -> Result<(), Error> {
+        let (of_all, of_turns): (Vec<&Closing>, Vec<&Closing>) =
+            rows.closings.iter().partition(|closing| closing.is_of_all);
+        if !of_turns.is_empty() {
+            // The planner knows nothing of rows that are new, and would compare each closing with each call.
+            let setting = "SET LOCAL enable_nestloop = off";
+            let setting = self.transaction.batch_execute(setting).await;
+            setting.map_err(refused("write rows"))?;
+            let columns = columns::of_closings(&of_turns);
+            self.run_columns(of_turn, &columns).await?;
+        }
+        for closing in of_all {
+            let more: [&(dyn ToSql + Sync); 2] = [&closing.seq, &closing.status];
+            self.run(of_any, &more).await?;
+        }
+        Ok(())
     }
 
     async fn move_mark(&self, statement: &Statement, upto: u64, of: &Summary) -> Result<(), Error> {

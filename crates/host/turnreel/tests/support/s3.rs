@@ -135,6 +135,15 @@ impl Bucket {
         bytes
     }
 
+    /// What somebody else puts there.
+    pub(crate) fn put(&self, key: &str, bytes: &[u8]) {
+        assert_eq!(self.ask("PUT", &format!("/{key}"), bytes).0, 200, "{key}");
+    }
+
+    pub(crate) fn delete(&self, key: &str) {
+        assert_eq!(self.ask("DELETE", &format!("/{key}"), b"").0, 204, "{key}");
+    }
+
     fn ask(&self, method: &str, path: &str, body: &[u8]) -> (u16, Vec<u8>) {
         // Who asks counts, and the signature does not.
         let head = format!(

@@ -425,3 +425,109 @@ fn the_address_is_not_shown_and_one_that_is_none_is_refused() {
         assert!(!said.contains("canary"), "{said}");
     }
 }
+
+#[test]
+fn what_is_damaged_is_named_and_holds_up_nothing_else() {
+    let Some(moto) = moto() else { return };
+    let bucket = moto.bucket();
+    let (first_dir, second_dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut first = server(first_dir.path(), &bucket.url(), &[]);
+    for session in ["s1", "s2", "s3", "s4"] {
+        post(&first, session, &chunks(1, 20));
+        end(&first, session, "end");
+        copied(&bucket, &first, session);
+    }
+    let is_log = |key: &&String| key.ends_with(".events.jsonl.gz");
+    bucket.delete(bucket.keys_with("/s3-").iter().find(is_log).unwrap());
+    let keys = bucket.keys_with("/s1-");
+    let key = keys.iter().find(is_log).unwrap();
+    let packed = bucket.get(key);
+    // Something stands behind its end.
+    bucket.put(key, &[&packed[..], b"?"].concat());
+    let said = second_dir.path().join("said");
+    let mut command = program();
+    command.stderr(std::fs::File::create(&said).unwrap());
+    let url = bucket.url();
+    let args = ["--no-examples", "--s3", &url];
+    let second = Server::start_by(command, second_dir.path(), "127.0.0.1:0", &args).unwrap();
+    assert_eq!(second.get("/api/v1/sessions/s1/events").0, 503);
+    // At once: the store is not away.
+    assert_eq!(second.get("/api/v1/sessions/s2/events").0, 200);
+    assert_eq!(second.get("/api/v1/sessions/s3/events").0, 503);
+    assert_eq!(second.get("/api/v1/sessions/s4/events").0, 200);
+    let said = std::fs::read_to_string(said).unwrap();
+    let (_, below) = key.split_once('/').unwrap();
+    assert!(
+        said.contains(below) && said.contains("session=\"s1\""),
+        "{said}"
+    );
+    // Where it is to be copied again, it is put there anew.
+    let manifest = keys.iter().find(|key| !is_log(key)).unwrap();
+    bucket.delete(manifest);
+    // Not stopped: that would be another line of the log.
+    first.kill();
+    let first = server(first_dir.path(), &url, &[]);
+    copied(&bucket, &first, "s1");
+    assert!(bucket.unpacked(key) == log_of(&first, "s1"));
+    assert!(bucket.get(key) == packed);
+    assert_eq!(
+        figure(&first, "turnreel_tier_failures_total{tier=\"s3\"}"),
+        0.0
+    );
+}
+
+#[test]
+fn a_body_that_is_damaged_here_keeps_nothing_else_of_its_session_from_being_copied() {
+    let Some(moto) = moto() else { return };
+    let bucket = moto.bucket();
+    let dir = tempfile::tempdir().unwrap();
+    let said = dir.path().join("said");
+    let mut command = program();
+    command.stderr(std::fs::File::create(&said).unwrap());
+    let url = bucket.url();
+    let args = ["--no-examples", "--s3", &url];
+    let server = Server::start_by(command, dir.path(), "127.0.0.1:0", &args).unwrap();
+    recorded(&server, "s1");
+    let (_, page) = server.get("/api/v1/sessions/s1/events?limit=1000");
+    let mut events = page["events"].as_array().unwrap().iter();
+    let long = events.find(|event| event["id"] == "long").unwrap();
+    let sha256 = sha256_in(&long["payload"]["result"]);
+    // As a disk that lost the end of it.
+    let path = dir.path().join("blobs").join(&sha256[..2]).join(&sha256);
+    let body = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &body[..body.len() / 2]).unwrap();
+    end(&server, "s1", "end");
+    let manifest = copied(&bucket, &server, "s1");
+    assert_eq!(manifest["missingBlobs"], json!([sha256]));
+    assert_eq!(manifest["blobs"].as_array().unwrap().len(), 1);
+    assert!(bucket.keys_with(&sha256).is_empty());
+    soon("all is well", || {
+        figure(&server, "turnreel_tier_up{tier=\"s3\"}") == 1.0
+    });
+    assert_eq!(
+        figure(&server, "turnreel_tier_failures_total{tier=\"s3\"}"),
+        0.0
+    );
+    let said = std::fs::read_to_string(said).unwrap();
+    assert!(
+        said.contains(&sha256) && said.contains("is damaged"),
+        "{said}"
+    );
+}
+
+#[test]
+fn samples_that_came_with_the_program_are_not_copied() {
+    let Some(moto) = moto() else { return };
+    let bucket = moto.bucket();
+    let dir = tempfile::tempdir().unwrap();
+    let url = bucket.url();
+    let server = Server::start_by(program(), dir.path(), "127.0.0.1:0", &["--s3", &url]).unwrap();
+    post(&server, "mine", &chunks(1, 3));
+    end(&server, "mine", "end");
+    copied(&bucket, &server, "mine");
+    soon("all is copied", || {
+        figure(&server, "turnreel_tier_behind_sessions{tier=\"s3\"}") == 0.0
+    });
+    let keys = bucket.keys();
+    assert!(keys.iter().all(|key| key.contains("/mine-")), "{keys:?}");
+}

@@ -11,4 +11,6 @@ mod fleet;
 mod fleet_kept;
 mod hot;
 mod packed;
+mod restore;
 mod warm;
+mod warm_many;
