@@ -20,7 +20,7 @@ mod tools;
 mod turn_diff;
 
 pub(crate) use app_server::{CodexAppServer, is_app_server_line};
-pub(crate) use changes::{Files, of_patch_text};
+pub(crate) use changes::{Files, of_item, of_patch_text};
 pub(crate) use exec::{CodexExec, is_exec_line, is_numbered};
 pub(crate) use rollout::{CodexRollout, is_rollout_line};
 pub(crate) use tools::kind as tool_kind;

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `session.started`, `session.ended` | `session_start`, `session_end`; an error where it ended with one |
 //! | `turn.started`, `turn.ended` | the turn |
-//! | `item.started`, `item.delta`, `item.completed` | `items`: messages, calls, results, notes |
+//! | `item.started`, `item.delta`, `item.completed` | `messages`, `items` (calls, notes), `results`, `statuses` |
 //! | `permission.*`, `question.*` | `asks` |
 //! | `error` | `error` |
 //! | `agent.unparsed` | kept as `raw` |
@@ -18,6 +18,8 @@ mod asks;
 mod events;
 mod items;
 mod messages;
+mod results;
+mod statuses;
 
 pub(crate) use events::{SandboxAgent, is_universal};
 

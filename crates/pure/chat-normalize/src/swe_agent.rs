@@ -6,7 +6,9 @@
 //! | `trajectory`, a step | its `thought` as a text, its `action` as a call, its `observation` as the result |
 //! | `history`, the answer of the same action | the call's id, tool and arguments; its text is the step's, said once |
 //! | `history` alone (demonstrations, runs that stopped early) | its answers and observations |
+//! | `history`, an answer's `thinking_blocks` | thoughts |
 //! | `info` | the patch as edits, the cost, how it ended |
+//! | `attempts` | a run each; which of them was chosen, whose copy the other members are |
 //!
 //! A document has no times, and a run no id. It is read as a whole, up to the reader's 16 MiB; a longer one is refused by
 //! name. Of one that is cut off, the whole steps are read. Format: notes on formats, 10.4.
@@ -28,6 +30,15 @@ const FORMAT: &str = "swe-agent";
 
 /// Whether a value is of this dialect.
 pub(crate) fn is_of(value: &Value) -> Option<bool> {
+    // While attempts are made there is nothing else.
+    match list_of(value, "attempts").first() {
+        Some(attempt) => is_run(attempt),
+        None => is_run(value),
+    }
+}
+
+/// Whether a value tells of one run.
+fn is_run(value: &Value) -> Option<bool> {
     let is_step = |step: &Value| {
         str_of(step, "action").is_some() && step.get("observation").is_some()
             || step.get("role").is_some()
@@ -49,14 +60,14 @@ pub(crate) fn is_of(value: &Value) -> Option<bool> {
 #[derive(Debug)]
 pub(crate) struct SweAgent {
     track: Track,
-    n_documents: u64,
+    n_runs: u64,
 }
 
 impl SweAgent {
     pub(crate) fn new() -> Self {
         SweAgent {
             track: Track::new(),
-            n_documents: 0,
+            n_runs: 0,
         }
     }
 
@@ -146,8 +157,34 @@ impl Normalizer for SweAgent {
             let place = self.track.place();
             return emitter.raw(&place, FORMAT, "no trajectory", document);
         }
-        self.n_documents += 1;
-        let run = match self.n_documents {
+        let attempts = list_of(document, "attempts");
+        if attempts.is_empty() {
+            return self.run(emitter, document);
+        }
+        for attempt in attempts {
+            match is_run(attempt) {
+                Some(_) => self.run(emitter, attempt),
+                None => emitter.raw(&self.track.place(), FORMAT, "no trajectory", attempt),
+            }
+        }
+        let info = document.get("info").unwrap_or(&Value::Null);
+        if let Some(chosen) = count_of(info, "best_attempt_idx") {
+            let n = attempts.len();
+            let text = format!("attempt {} of {n} was chosen", chosen.saturating_add(1));
+            emitter.notice("info", &self.track.place(), FORMAT, text);
+        }
+    }
+
+    fn finish(&mut self, emitter: &mut Emitter) {
+        self.track.close_turn(emitter, ended("interrupted"));
+    }
+}
+
+impl SweAgent {
+    /// Tells one run.
+    fn run(&mut self, emitter: &mut Emitter, document: &Value) {
+        self.n_runs += 1;
+        let run = match self.n_runs {
             1 => "run".to_owned(),
             n => format!("run{n}"),
         };
@@ -161,9 +198,5 @@ impl Normalizer for SweAgent {
             steps::of_trajectory(&mut self.track, emitter, &run, trajectory, history)
         };
         self.end(emitter, &run, document, &submitted_by);
-    }
-
-    fn finish(&mut self, emitter: &mut Emitter) {
-        self.track.close_turn(emitter, ended("interrupted"));
     }
 }

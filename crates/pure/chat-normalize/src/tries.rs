@@ -19,11 +19,15 @@ impl Tries {
     /// A request says the conversation as these `prints`, behind what it calls `behind`. Why it failed before, where it is
     /// the newest one again.
     pub(crate) fn begin(&mut self, prints: &[u64], behind: &str) -> Option<String> {
-        let mix = |all: u64, print: &u64| (all ^ print).wrapping_mul(0x0100_0000_01b3);
-        let request = prints.iter().fold(hash(behind.as_bytes()), mix);
+        let request = hash_of(prints, behind);
         let before = std::mem::replace(&mut self.request, request);
         let failed = self.failed.take_if(|_| before == request)?;
         Some(failed.why)
+    }
+
+    /// Whether this request is the newest one again.
+    pub(crate) fn is_newest(&self, prints: &[u64], behind: &str) -> bool {
+        self.request == hash_of(prints, behind)
     }
 
     /// The newest request failed.
@@ -44,4 +48,9 @@ impl Tries {
     pub(crate) fn end(&mut self) -> Option<i64> {
         self.failed.take().map(|failed| failed.at_ms)
     }
+}
+
+fn hash_of(prints: &[u64], behind: &str) -> u64 {
+    let mix = |all: u64, print: &u64| (all ^ print).wrapping_mul(0x0100_0000_01b3);
+    prints.iter().fold(hash(behind.as_bytes()), mix)
 }

@@ -523,3 +523,57 @@ fn a_file_of_another_program_is_read_as_it_is_without_a_folder() {
     assert_eq!(alone.dialect, Some(Dialect::CodexExec));
     assert_eq!(read_one(&files), alone.events);
 }
+
+#[test]
+fn agents_of_one_name_in_folders_of_their_own_are_all_read() {
+    let files = Files::from([
+        (
+            "s1.jsonl".to_owned(),
+            lines(&[line("user", "u1", json!("Go"), json!({}))]),
+        ),
+        (
+            "s1/subagents/agent-a.jsonl".to_owned(),
+            agent_file("a", "One", "First"),
+        ),
+        (
+            "s1/subagents/x/agent-a.jsonl".to_owned(),
+            agent_file("b", "Two", "Second"),
+        ),
+    ]);
+    let told = places(&read_one(&files));
+    for text in ["First", "Second"] {
+        assert!(told.iter().any(|(said, ..)| said == text), "{told:?}");
+    }
+}
+
+/// Thousands of agents that one call started, none of which was over before the end, and results with long details.
+#[test]
+fn thousands_of_agents_of_a_call_are_found_without_looking_through_all_each_time() {
+    const N: usize = 3000;
+    let meta = json!({"toolUseId": "toolu_1"}).to_string().into_bytes();
+    let mut files = Files::new();
+    let details = json!({"agentId": "a0", "filler": "x".repeat(500_000)});
+    files.insert(
+        "s1.jsonl".to_owned(),
+        lines(&[
+            agent_call("u1", "toolu_1", "Go"),
+            result("u2", "toolu_1", "done", details),
+        ]),
+    );
+    for n in 0..N {
+        let path = format!("s1/subagents/agent-a{n}.jsonl");
+        files.insert(path.clone(), agent_file(&format!("a{n}"), "Go", "Yes"));
+        files.insert(path.replace(".jsonl", ".meta.json"), meta.clone());
+    }
+    let folder = SessionFolder::group(files.keys().map(String::as_str));
+    let began = std::time::Instant::now();
+    let events = read(&files, folder.sessions[0].clone(), usize::MAX);
+    assert_eq!(
+        places(&events)
+            .iter()
+            .filter(|(text, ..)| text == "Yes")
+            .count(),
+        N
+    );
+    assert!(began.elapsed().as_secs() < 30, "{:?}", began.elapsed());
+}

@@ -277,3 +277,50 @@ fn an_edit_of_lines_says_of_which_file() {
         ]
     );
 }
+
+#[test]
+fn attempts_are_runs_of_their_own_and_their_thoughts_are_told() {
+    let attempt = |text: &str| {
+        json!({
+            "trajectory": [{"action": "ls", "observation": text, "thought": "Look", "response": "", "state": {}}],
+            "history": [
+                {"role": "user", "content": "ISSUE", "agent": "main", "message_type": "observation"},
+                {"role": "assistant", "content": "", "action": "ls", "thought": "Look", "agent": "main",
+                    "thinking_blocks": [{"type": "thinking", "thinking": "Hm", "signature": "x"}, {"type": "redacted_thinking", "data": "y"}]},
+            ],
+            "info": {"exit_status": "submitted"},
+        })
+    };
+    let both = json!([attempt("one"), attempt("two")]);
+    // While they are made there is nothing else; in the end a copy of the one that was chosen stands beside them.
+    let running = json!({"attempts": both});
+    let mut over = attempt("two");
+    over["attempts"] = both;
+    over["info"]["best_attempt_idx"] = json!(1);
+    assert_eq!(
+        detect(running.to_string().as_bytes(), true),
+        Detection::Found(Dialect::SweAgent)
+    );
+    let run = |n: &str, text: &str| {
+        let lines = [
+            "turn user".to_owned(),
+            "user ISSUE".to_owned(),
+            "thinking Hm".to_owned(),
+            "thinking ".to_owned(),
+            "done Look".to_owned(),
+            format!("call run{n}.s0.call shell"),
+            format!("result run{n}.s0.call {text}"),
+            "end completed".to_owned(),
+        ];
+        lines.to_vec()
+    };
+    let mut expected = [run("", "one"), run("2", "two")].concat();
+    let said = |document: &Value| {
+        let read = read_lines(Dialect::SweAgent, std::slice::from_ref(document));
+        assert_sound("attempts", &read.events);
+        told(&read.events)
+    };
+    assert_eq!(said(&running), expected);
+    expected.push("notice attempt 2 of 2 was chosen".to_owned());
+    assert_eq!(said(&over), expected);
+}

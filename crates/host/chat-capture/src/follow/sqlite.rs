@@ -126,10 +126,14 @@ impl Database {
         Ok(page)
     }
 
-    /// The bytes of a cell, of which what does not fit stands in pages of its own: `most` fits, and then at least `least`
-    /// stands here (1.6, "cell payload overflow pages").
-    fn payload(&mut self, page: &[u8], at: usize, len: usize, most: usize) -> io::Result<Vec<u8>> {
-        self.spend(len)?;
+    /// Of the bytes of a cell those that stand on its own page.
+    fn payload_here<'a>(
+        &self,
+        page: &'a [u8],
+        at: usize,
+        len: usize,
+        most: usize,
+    ) -> io::Result<&'a [u8]> {
         let usable = self.usable;
         let least = (usable - 12) * 32 / 255 - 23;
         let here = if len <= most {
@@ -138,7 +142,16 @@ impl Database {
             let here = least + (len - least) % (usable - 4);
             if here <= most { here } else { least }
         };
-        let mut record = slice(page, at, here)?.to_vec();
+        slice(page, at, here)
+    }
+
+    /// The bytes of a cell, of which what does not fit stands in pages of its own: `most` fits, and then at least `least`
+    /// stands here (1.6, "cell payload overflow pages").
+    fn payload(&mut self, page: &[u8], at: usize, len: usize, most: usize) -> io::Result<Vec<u8>> {
+        self.spend(len)?;
+        let usable = self.usable;
+        let mut record = self.payload_here(page, at, len, most)?.to_vec();
+        let here = record.len();
         if here < len {
             let mut next = u32_at(page, at + here)?;
             while record.len() < len {

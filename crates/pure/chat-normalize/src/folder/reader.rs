@@ -104,9 +104,15 @@ impl FolderReader {
         let mut agents = BTreeMap::new();
         for agent in parts.agents {
             // The one in the session's own folder is it, should the same name lie beside the session too.
-            if !(agent.flat && agents.contains_key(&agent.agent_id)) {
-                agents.insert(agent.agent_id.clone(), agent);
+            if agent.flat && agents.contains_key(&agent.agent_id) {
+                continue;
             }
+            // Of two of the same name there, in folders of their own, one is it, and the other is read all the same.
+            let mut key = agent.agent_id.clone();
+            while agents.contains_key(&key) {
+                key = format!("{}/{}", agent.agent_id, agents.len());
+            }
+            agents.insert(key, agent);
         }
         FolderReader {
             context,

@@ -25,6 +25,8 @@ pub(super) struct Call {
     /// The service runs it itself.
     pub(super) hosted: bool,
     place: Place,
+    /// What is said of it beside its arguments.
+    beside: Extra,
     input: String,
     input_chars: u64,
     n_chunks: u64,
@@ -189,6 +191,13 @@ impl Calls {
         emitter.add_as(&id, &call.place, payload);
     }
 
+    /// Says this of an open call, beside its arguments.
+    pub(super) fn say_with(&mut self, native_id: &str, beside: Extra) {
+        if let Some(call) = self.open.get_mut(native_id) {
+            call.beside = beside;
+        }
+    }
+
     /// A call is whole: with `args`, or with what its pieces built.
     pub(super) fn announce(&mut self, emitter: &mut Emitter, native_id: &str, args: Option<Value>) {
         let Some(call) = self
@@ -206,7 +215,7 @@ impl Calls {
             args: Json::from(&args),
             title: tools::title(&call.name, &args),
             kind: Some(tools::kind(&call.name).to_owned()),
-            extra: Extra::default(),
+            extra: std::mem::take(&mut call.beside),
         };
         emitter.add_as(&format!("{}:call", call.id), &call.place, payload);
         call.args = Some(args);

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::calls::{Given, args_of_text};
 use super::chat::{FORMAT, OpenAiChat, yes};
 use super::chat_prints::{args_of, calls_of};
-use super::content::{given_of, said_of, texts_of};
+use super::content::{given_of, said_of, texts_of, unread_of};
 use super::session::{Key, Session};
 use crate::emit::Emitter;
 use crate::value::{list_of, str_of, text_of};
@@ -68,6 +68,9 @@ impl OpenAiChat {
             "user" => {
                 let (text, attached) = said_of(content);
                 session.user_said(emitter, stem, &text, attached);
+                for part in unread_of(content) {
+                    emitter.raw(&session.place(), FORMAT, "content part", part);
+                }
             }
             "assistant" => {
                 if let Some(turn) = &mut session.turn {

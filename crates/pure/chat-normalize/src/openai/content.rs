@@ -29,6 +29,14 @@ pub(super) fn said_of(content: &Value) -> (String, Option<Json>) {
     (texts_of(content).join("\n"), attached)
 }
 
+/// The parts of what a user wrote that are neither text nor known to be attached.
+pub(super) fn unread_of(content: &Value) -> impl Iterator<Item = &Value> {
+    let parts = content.as_array().into_iter().flatten();
+    parts.filter(|part| {
+        !part.is_string() && str_of(part, "text").is_none() && attachment(part).is_none()
+    })
+}
+
 /// What a tool gave, as a text where it is nothing else.
 pub(super) fn given_of(content: &Value) -> Value {
     let only_texts = |parts: &[Value]| {

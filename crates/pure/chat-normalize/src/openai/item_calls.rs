@@ -1,5 +1,6 @@
 //! What the calls among the items are given, and what they give.
 
+use chat_event::{Extra, Json};
 use serde_json::{Map, Value, json};
 
 use super::calls::{Given, args_of_text};
@@ -19,6 +20,32 @@ pub(super) fn is_hosted(stem: &str, item: &Value) -> bool {
         }
         _ => false,
     }
+}
+
+/// The name of a function or a tool of the client's; with its server's, where a service found it on one.
+pub(super) fn function_name(item: &Value) -> String {
+    let name = str_of(item, "name").unwrap_or("");
+    match text_of(item, "namespace") {
+        Some(server) if server.starts_with("mcp__") => {
+            format!("{}__{name}", server.trim_end_matches("__"))
+        }
+        Some(_) | None => name.to_owned(),
+    }
+}
+
+/// What is said of a call beside its arguments.
+pub(super) fn beside_args(item: &Value) -> Extra {
+    let mut beside = Extra::default();
+    for name in ["namespace", "pending_safety_checks"] {
+        let said = item.get(name).filter(|said| match said {
+            Value::Array(items) => !items.is_empty(),
+            said => !said.is_null(),
+        });
+        if let Some(said) = said {
+            beside.insert(name, Json::from(said));
+        }
+    }
+    beside
 }
 
 /// A tool of an MCP server, with the server's name.

@@ -17,9 +17,10 @@ use serde_json::{Map, Value, json};
 
 use super::chat::yes;
 use super::chat_messages::instructions;
-use super::content::{said_of, texts_of};
+use super::content::{said_of, texts_of, unread_of};
 use super::item_calls::{
-    args_of, given_by_client, given_by_service, is_hosted, mcp_name, message_of,
+    args_of, beside_args, function_name, given_by_client, given_by_service, is_hosted, mcp_name,
+    message_of,
 };
 use super::responses::{FORMAT, OpenAiResponses};
 use super::session::Key;
@@ -45,6 +46,10 @@ impl OpenAiResponses {
             Some(id) => id.to_string(),
         });
         let behind = behind.concat();
+        let broke_off = self.is_broken_off();
+        if broke_off {
+            self.leave(emitter);
+        }
         let one;
         let items = match request.get("input") {
             Some(Value::String(text)) => {
@@ -56,6 +61,9 @@ impl OpenAiResponses {
         };
         if !behind.is_empty() {
             let prints: Vec<u64> = items.iter().filter_map(fingerprint).collect();
+            if broke_off {
+                self.session.broke_off(emitter, &prints, &behind);
+            }
             if self.session.try_again(emitter, &prints, &behind) {
                 return emitter.pass_over("a request that is sent again");
             }
@@ -71,6 +79,9 @@ impl OpenAiResponses {
                 .filter_map(|item| Some((item, fingerprint(item)?)))
                 .collect();
             let prints: Vec<u64> = known.iter().map(|(_, print)| *print).collect();
+            if broke_off {
+                self.session.broke_off(emitter, &prints, "");
+            }
             let leads = |(item, _): &&(&Value, u64)| is_of(item, &["system", "developer"]);
             let n_leading = known.iter().take_while(leads).count();
             let n_said = self.session.history.request(&prints, n_leading);
@@ -91,9 +102,14 @@ impl OpenAiResponses {
 
     /// An item that stands by itself.
     pub(super) fn bare_item(&mut self, emitter: &mut Emitter, item: &Value) {
-        if kind_of(item).is_empty() {
-            let kind = text_of(item, "object").unwrap_or("value");
-            return emitter.raw(&self.session.place(), FORMAT, kind, item);
+        let kind = kind_of(item);
+        if !is_item(kind) {
+            // What a service says beside an answer is no part of it, and ends none.
+            let kind = match kind {
+                "" => text_of(item, "object").unwrap_or("value").to_owned(),
+                kind => format!("item {kind}"),
+            };
+            return emitter.raw(&self.place(), FORMAT, &kind, item);
         }
         self.session.no_aside(emitter);
         match fingerprint(item) {
@@ -131,9 +147,12 @@ impl OpenAiResponses {
         let role = str_of(item, "role").unwrap_or("");
         let stem = match text_of(item, "id") {
             Some(id) => id.to_owned(),
-            None => format!("i{}", self.session.history.len()),
+            None => self.stem_of_unnamed(kind),
         };
         match (kind, role) {
+            _ if !is_item(kind) => {
+                emitter.raw(&self.place(), FORMAT, &format!("item {kind}"), item);
+            }
             ("message", "user") => {
                 self.end_said(emitter);
                 if !self.session.is_aside() {
@@ -142,6 +161,9 @@ impl OpenAiResponses {
                 let content = item.get("content").unwrap_or(&Value::Null);
                 let (text, attached) = said_of(content);
                 self.session.user_said(emitter, &stem, &text, attached);
+                for part in unread_of(content) {
+                    emitter.raw(&self.session.place(), FORMAT, "content part", part);
+                }
             }
             ("message", "system" | "developer") => {
                 let content = item.get("content").unwrap_or(&Value::Null);
@@ -162,10 +184,28 @@ impl OpenAiResponses {
                 };
                 if !ends {
                     self.session.answer(emitter, &answer_id);
+                    self.streams &= self.current.is_some();
                     self.current = Some(answer_id.clone());
                 }
                 self.write_item(emitter, &answer_id, item, &stem);
             }
+        }
+    }
+
+    /// What an item without an id goes by: its place in the conversation, in which reasoning has none of its own.
+    fn stem_of_unnamed(&mut self, kind: &str) -> String {
+        let at = self.session.history.len();
+        if kind != "reasoning" {
+            return format!("i{at}");
+        }
+        let n = match self.unnamed_thoughts {
+            (before, n) if before == at => n + 1,
+            _ => 1,
+        };
+        self.unnamed_thoughts = (at, n);
+        match n {
+            1 => format!("i{at}"),
+            n => format!("i{at}.{n}"),
         }
     }
 
@@ -188,7 +228,7 @@ impl OpenAiResponses {
         let kind = kind_of(item);
         let stem = kind.strip_suffix("_call")?;
         let name = match stem {
-            "function" | "custom_tool" => str_of(item, "name").unwrap_or("").to_owned(),
+            "function" | "custom_tool" => function_name(item),
             "mcp" => mcp_name(item),
             stem => stem.to_owned(),
         };
@@ -274,14 +314,13 @@ impl OpenAiResponses {
 
     fn message_texts(&mut self, emitter: &mut Emitter, answer_id: &str, item: &Value, key: &str) {
         let phase = text_of(item, "phase");
-        let item_id = text_of(item, "id").unwrap_or(key);
         let content = item.get("content").unwrap_or(&Value::Null);
         if let Some(text) = content.as_str() {
             let about = about_text(phase, &[], false);
             return self.session.done(
                 emitter,
                 answer_id,
-                Key::text(part_key(item_id, 0)),
+                Key::text(part_key(key, 0)),
                 text,
                 &about,
             );
@@ -294,7 +333,7 @@ impl OpenAiResponses {
             let about = about_text(phase, list_of(part, "annotations"), refusal.is_some());
             match text {
                 Some(text) => {
-                    let key = Key::text(part_key(item_id, at as u64));
+                    let key = Key::text(part_key(key, at as u64));
                     self.session.done(emitter, answer_id, key, text, &about);
                 }
                 None => emitter.raw(&self.place(), FORMAT, "content part", part),
@@ -303,18 +342,17 @@ impl OpenAiResponses {
     }
 
     fn reasoning(&mut self, emitter: &mut Emitter, answer_id: &str, item: &Value, key: &str) {
-        let item_id = text_of(item, "id").unwrap_or(key);
         let mut any = false;
         for (at, part) in list_of(item, "summary").iter().enumerate() {
             if let Some(text) = text_of(part, "text") {
-                let key = Key::thinking(part_key(item_id, at as u64));
+                let key = Key::thinking(part_key(key, at as u64));
                 self.session.done(emitter, answer_id, key, text, &[]);
                 any = true;
             }
         }
         for (at, part) in list_of(item, "content").iter().enumerate() {
             if let Some(text) = text_of(part, "text") {
-                let key = Key::thinking(raw_thought_key(item_id, at as u64));
+                let key = Key::thinking(raw_thought_key(key, at as u64));
                 self.session.done(emitter, answer_id, key, text, &[]);
                 any = true;
             }
@@ -323,13 +361,8 @@ impl OpenAiResponses {
             return;
         }
         if text_of(item, "encrypted_content").is_some() {
-            self.session.done(
-                emitter,
-                answer_id,
-                Key::thinking(part_key(item_id, 0)),
-                "",
-                &[],
-            );
+            self.session
+                .done(emitter, answer_id, Key::thinking(part_key(key, 0)), "", &[]);
         } else {
             emitter.pass_over("reasoning without text");
         }
@@ -347,9 +380,9 @@ impl OpenAiResponses {
         {
             return emitter.raw(&self.place(), FORMAT, "call with an id in use", item);
         }
-        self.session
-            .calls
-            .announce(emitter, &native_id, Some(args_of(item)));
+        let calls = &mut self.session.calls;
+        calls.say_with(&native_id, beside_args(item));
+        calls.announce(emitter, &native_id, Some(args_of(item)));
         let hosted = self
             .session
             .calls
@@ -443,6 +476,22 @@ pub(super) fn kind_of(item: &Value) -> &str {
     }
 }
 
+/// Whether it is known what such an item means.
+fn is_item(kind: &str) -> bool {
+    let known = [
+        "message",
+        "reasoning",
+        "item_reference",
+        "mcp_approval_request",
+        "mcp_approval_response",
+        "mcp_list_tools",
+        "compaction",
+        "compaction_summary",
+        "context_compaction",
+    ];
+    known.contains(&kind) || is_output(kind) || kind.ends_with("_call")
+}
+
 fn is_output(kind: &str) -> bool {
     kind.ends_with("_call_output") || kind == "tool_search_output"
 }
@@ -479,8 +528,9 @@ pub(super) fn raw_thought_key(item_id: &str, index: u64) -> String {
     format!("{item_id}:text{index}")
 }
 
-/// What tells an item from others, however it is written; `None` for such as clients may leave out.
-fn fingerprint(item: &Value) -> Option<u64> {
+/// What tells an item from others, however it is written; `None` for such as clients may leave out. White space is left
+/// out of texts, for clients trim them.
+pub(super) fn fingerprint(item: &Value) -> Option<u64> {
     let kind = kind_of(item);
     let of = |text: String| Some(hash(text.as_bytes()));
     match kind {
@@ -492,7 +542,9 @@ fn fingerprint(item: &Value) -> Option<u64> {
             let refusals: String = refusals
                 .filter_map(|part| str_of(part, "refusal"))
                 .collect();
-            of(format!("{role}\n{}{refusals}", texts_of(content).concat()))
+            let text = texts_of(content).concat();
+            let text: String = text.split_whitespace().collect();
+            of(format!("{role}\n{text}{refusals}"))
         }
         kind => {
             let id = ["call_id", "approval_request_id", "id", "encrypted_content"]
@@ -501,6 +553,15 @@ fn fingerprint(item: &Value) -> Option<u64> {
             of(format!("{kind}\n{}", id.unwrap_or("")))
         }
     }
+}
+
+/// The texts of a piece of reasoning.
+pub(super) fn thought_texts(item: &Value) -> String {
+    let texts = ["summary", "content"].map(|name| {
+        let texts = texts_of(item.get(name).unwrap_or(&Value::Null));
+        texts.concat()
+    });
+    texts.concat()
 }
 
 /// The hashes a piece of reasoning may be known by.

@@ -9,12 +9,15 @@
 //! | `response.output_item.done` | an item is whole: what it says wins |
 //! | `response.completed`, `.incomplete`, `.failed`, `.cancelled` | the answer is whole; items that were not said are said now |
 //!
-//! What an item means stands in `items`. `sequence_number` is not asked for: pieces are shown in the order they came.
+//! What an item means stands in `items`, which item an event is of in `known`. Pieces are shown in the order they came;
+//! `sequence_number` is asked for where a stream begins anew, to say nothing of it twice.
 
 mod events;
+mod known;
 mod pieces;
+mod repeats;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use chat_event::Extra;
 use chat_event::payload::Interrupt;
@@ -24,8 +27,9 @@ use super::session::Session;
 use super::tokens::usage_of;
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place};
-use crate::recent::Recent;
 use crate::value::{count_of, is_time, list_of, str_of, text_of};
+use known::Items;
+use repeats::Repeats;
 
 pub(super) const FORMAT: &str = "openai-responses";
 
@@ -35,30 +39,20 @@ pub(crate) struct OpenAiResponses {
     pub(super) session: Session,
     /// The answer that is being written, by its id.
     pub(super) current: Option<String>,
-    /// Items that began, by their id, while their answer is written.
-    pub(super) items: BTreeMap<String, Open>,
-    /// Items of the answer that are whole.
-    whole: BTreeSet<String>,
-    /// Answers that were said to be over.
-    over: Recent<()>,
+    /// It comes as events, and not as items that say what was said.
+    pub(super) streams: bool,
+    /// Its items.
+    pub(super) items: Items,
+    repeats: Repeats,
     /// Reasoning that was said: clients send it again, or leave it out.
     pub(super) thoughts: HashSet<u64>,
     /// Approvals that were asked for, and where.
     pub(super) asked: BTreeMap<String, Place>,
     /// Searches for tools whose output did not come.
     pub(super) searches: Vec<String>,
+    /// Where in the conversation reasoning without an id stood last, and how many stood there.
+    pub(super) unnamed_thoughts: (usize, u32),
     n_sounds: u64,
-}
-
-/// An item that is not whole.
-#[derive(Debug, Default)]
-pub(super) struct Open {
-    /// The call it is.
-    pub(super) call: Option<String>,
-    /// `commentary` or `final_answer`.
-    pub(super) phase: Option<String>,
-    /// Annotations of its texts, by the text.
-    pub(super) annotations: BTreeMap<u64, Vec<Value>>,
 }
 
 impl OpenAiResponses {
@@ -67,12 +61,13 @@ impl OpenAiResponses {
         OpenAiResponses {
             session: Session::new(FORMAT, prompt),
             current: None,
-            items: BTreeMap::new(),
-            whole: BTreeSet::new(),
-            over: Recent::default(),
+            streams: false,
+            items: Items::default(),
+            repeats: Repeats::default(),
             thoughts: HashSet::new(),
             asked: BTreeMap::new(),
             searches: Vec::new(),
+            unnamed_thoughts: (usize::MAX, 0),
             n_sounds: 0,
         }
     }
@@ -108,6 +103,8 @@ impl OpenAiResponses {
         self.leave(emitter);
         self.session.close_calls(emitter);
         self.session.answer(emitter, &id);
+        self.repeats.begin();
+        self.streams = true;
         self.current = Some(id);
     }
 
@@ -120,9 +117,8 @@ impl OpenAiResponses {
     }
 
     /// An answer that was not said to be whole is left.
-    fn leave(&mut self, emitter: &mut Emitter) {
-        self.items.clear();
-        self.whole.clear();
+    pub(super) fn leave(&mut self, emitter: &mut Emitter) {
+        self.items = Items::default();
         self.n_sounds = 0;
         if let Some(id) = self.current.take()
             && !self.end_answer(emitter, &id)
@@ -149,17 +145,23 @@ impl OpenAiResponses {
         asks
     }
 
-    /// Whether this response was said to be over, and did not begin anew: a client may log the last word twice.
+    /// Whether an answer is being written whose events come, and did not come to their end.
+    pub(super) fn is_broken_off(&self) -> bool {
+        self.streams && self.current.is_some()
+    }
+
+    /// Whether all of this response was said, and it did not begin anew: a client may log the last word twice. Some
+    /// servers give all responses the same id.
     fn is_over(&self, response: &Value) -> bool {
-        let id = text_of(response, "id");
-        id.is_some_and(|id| self.over.contains(id)) && self.current.as_deref() != id
+        let id = text_of(response, "id").filter(|id| self.current.as_deref() != Some(*id));
+        id.is_some_and(|id| self.repeats.say(id, list_of(response, "output")))
     }
 
     /// The answer is whole, or failed.
     fn end(&mut self, emitter: &mut Emitter, response: &Value, status: &str) {
         let id = self.answer_id();
         for (at, item) in list_of(response, "output").iter().enumerate() {
-            self.item_whole(emitter, item, Some(at as u64));
+            self.item_whole(emitter, item, Some(at as u64), true);
         }
         if let Some(completed_at) = count_of(response, "completed_at") {
             let ms = i64::try_from(completed_at).ok();
@@ -179,10 +181,8 @@ impl OpenAiResponses {
             self.session.cut_short(emitter, &id, &why);
         }
         let asks = self.end_answer(emitter, &id);
-        self.over.insert(&id, ());
+        self.repeats.end(&id, &std::mem::take(&mut self.items));
         self.current = None;
-        self.items.clear();
-        self.whole.clear();
         self.n_sounds = 0;
         match status {
             "failed" => {
@@ -213,8 +213,8 @@ impl OpenAiResponses {
         if !self.session.is_aside() {
             self.cancel_asked(emitter);
         }
-        self.items.clear();
-        self.whole.clear();
+        self.items = Items::default();
+        self.searches.clear();
         self.current = None;
         let code = text_of(error, "code").or_else(|| text_of(error, "type"));
         let message = error.as_str().or_else(|| str_of(error, "message"));
@@ -229,33 +229,32 @@ impl OpenAiResponses {
     fn item_began(&mut self, emitter: &mut Emitter, item: &Value, event: &Value) {
         let answer_id = self.need_answer(emitter);
         let call = self.open_call(emitter, &answer_id, item);
-        let open = Open {
-            call,
-            phase: text_of(item, "phase").map(str::to_owned),
-            annotations: BTreeMap::new(),
-        };
+        // What a tool prints comes as pieces of its output, which names the call.
+        let call = call.or_else(|| text_of(item, "call_id").map(str::to_owned));
         self.items
-            .insert(item_key(item, count_of(event, "output_index")), open);
+            .begin(item, count_of(event, "output_index"), call);
         emitter.pass_over("response.output_item.added");
     }
 
     /// An item is whole; that of an answer which was said before is not said again.
-    fn item_whole(&mut self, emitter: &mut Emitter, item: &Value, output_index: Option<u64>) {
+    fn item_whole(
+        &mut self,
+        emitter: &mut Emitter,
+        item: &Value,
+        output_index: Option<u64>,
+        in_response: bool,
+    ) {
         let answer_id = self.need_answer(emitter);
-        let key = item_key(item, output_index);
-        if !self.whole.insert(key.clone()) {
-            return;
-        }
-        self.items.remove(&key);
+        let Some(key) = self.items.end(item, output_index, in_response) else {
+            return emitter.pass_over("an item that was said before");
+        };
         self.remember(item);
         self.write_item(emitter, &answer_id, item, &key);
     }
 
     /// A whole response.
     fn response(&mut self, emitter: &mut Emitter, response: &Value) {
-        let id = text_of(response, "id");
-        let known = id.is_some_and(|id| self.session.knows_answer(id));
-        if known && self.current.as_deref() != id {
+        if self.is_over(response) {
             return emitter.pass_over("an answer that was said before");
         }
         let status = text_of(response, "status")
@@ -309,13 +308,5 @@ impl Normalizer for OpenAiResponses {
         }
         self.cancel_asked(emitter);
         self.session.finish(emitter);
-    }
-}
-
-fn item_key(item: &Value, output_index: Option<u64>) -> String {
-    match (text_of(item, "id"), output_index) {
-        (Some(id), _) => id.to_owned(),
-        (None, Some(index)) => format!("#{index}"),
-        (None, None) => "#".to_owned(),
     }
 }

@@ -171,6 +171,14 @@ impl Session {
         }
     }
 
+    /// The answer to the newest request broke off: where this request is the same again, that failed.
+    pub(super) fn broke_off(&mut self, emitter: &Emitter, prints: &[u64], behind: &str) {
+        if self.tries.is_newest(prints, behind) {
+            self.tries
+                .fail(emitter, "broke_off", "the answer broke off");
+        }
+    }
+
     /// A request of the main conversation, as [`Tries::begin`] takes it: whether it is one that failed, sent again.
     pub(super) fn try_again(
         &mut self,

@@ -21,7 +21,7 @@ pub(crate) struct Ask {
 
 impl SandboxAgent {
     pub(super) fn asked(&mut self, emitter: &mut Emitter, kind: &str, data: &Value) {
-        self.flush(emitter);
+        self.leave(emitter);
         let place = self.place(emitter);
         let question = kind == "question.requested";
         let id = id_of(data, question);

@@ -1,6 +1,6 @@
 //! Which rule an event goes to, and the turn.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use chat_event::payload::{ErrorEvent, SessionEnd, SessionStart, TurnEnd, TurnStart};
 use chat_event::{Extra, Json};
@@ -10,11 +10,13 @@ use super::FORMAT;
 use super::asks::Ask;
 use super::items::{Call, Over};
 use super::messages::Message;
+use crate::codex::Files;
 use crate::dialect::Normalizer;
-use crate::emit::{Emitter, Place};
+use crate::emit::{Emitter, Place, hash};
 use crate::facts::Facts;
+use crate::recent::{LATE_SMALL, Recent};
 use crate::tool;
-use crate::value::{millis_of_rfc3339, str_of, text_of};
+use crate::value::{fingerprint, millis_of_rfc3339, str_of, text_of};
 
 /// Reads the events.
 #[derive(Debug, Default)]
@@ -31,6 +33,8 @@ pub(crate) struct SandboxAgent {
     /// The message that is written, and how many there were.
     pub(super) current: Option<String>,
     pub(super) n_messages: u64,
+    /// Those that come in pieces and were left last for other items.
+    pub(super) left: VecDeque<String>,
     /// Texts of this turn, by hash: whose they are.
     pub(super) texts: BTreeMap<u64, String>,
     pub(super) calls: BTreeMap<String, Call>,
@@ -38,6 +42,15 @@ pub(crate) struct SandboxAgent {
     /// Calls that have a result, by the hash of their id.
     pub(super) over: BTreeMap<u64, Over>,
     pub(super) asks: BTreeMap<String, Ask>,
+    /// The calls that items are, or are the results of, by the items' ids.
+    pub(super) tools: Recent<String>,
+    pub(super) files: Files,
+    /// Events that came.
+    seen: Recent<(), LATE_SMALL>,
+    /// The agent's own session, which others may work for.
+    native: Option<String>,
+    /// What is read is of one of these.
+    pub(super) of_other: bool,
     ended: bool,
 }
 
@@ -135,8 +148,20 @@ impl SandboxAgent {
         }
     }
 
+    /// The directory the agent works in.
+    pub(super) fn cwd(&self) -> Option<String> {
+        self.facts.cwd()
+    }
+
+    /// Whether a turn is open.
+    pub(super) fn in_turn(&self) -> bool {
+        self.turn.is_some()
+    }
+
     pub(super) fn open_turn(&mut self, emitter: &mut Emitter, id: Option<&str>) {
         self.n_turns += 1;
+        // A session that ended may be taken up again.
+        self.ended = false;
         let id = match id {
             Some(id) => format!("{id}.{}", self.n_turns),
             None => format!("t{}", self.n_turns),
@@ -155,6 +180,7 @@ impl SandboxAgent {
     /// Ends the turn, and before it what is open in it.
     pub(super) fn close_turn(&mut self, emitter: &mut Emitter, outcome: &str) {
         self.flush(emitter);
+        self.end_parts(emitter);
         let mut open: Vec<(u64, String)> = self
             .calls
             .iter()
@@ -171,6 +197,7 @@ impl SandboxAgent {
         }
         self.messages.clear();
         self.texts.clear();
+        self.left.clear();
         self.current = None;
         let place = self.quiet_place();
         let Some(turn) = self.turn.take() else {
@@ -188,8 +215,42 @@ impl SandboxAgent {
     }
 }
 
+/// How a turn ended, by what is said of it beside.
+pub(super) fn outcome_of(said: &Value) -> &'static str {
+    let turn = said.get("turn").filter(|turn| turn.is_object());
+    match text_of(turn.unwrap_or(said), "status") {
+        Some("failed" | "error") => "failed",
+        Some("interrupted" | "cancelled" | "canceled" | "aborted") => "interrupted",
+        Some(_) | None => "completed",
+    }
+}
+
+impl SandboxAgent {
+    /// Whether the same event came before: who takes a stream up again may get some of it twice. Daemons begin to count
+    /// anew, so the number alone tells nothing.
+    fn has_come(&mut self, event: &Value) -> bool {
+        let Some(id) = text_of(event, "event_id") else {
+            return false;
+        };
+        let session = text_of(event, "session_id").unwrap_or("");
+        let print = fingerprint(event);
+        let key = hash(format!("{session} {id} {print:x}").as_bytes());
+        !self.seen.put(key, ())
+    }
+}
+
 impl Normalizer for SandboxAgent {
     fn line(&mut self, emitter: &mut Emitter, event: &Value) {
+        if self.has_come(event) {
+            emitter.report.repeated += 1;
+            return;
+        }
+        if let Some(native) = text_of(event, "native_session_id") {
+            let own = self.native.get_or_insert_with(|| native.to_owned());
+            self.of_other = own != native;
+        } else {
+            self.of_other = false;
+        }
         let time_ms = str_of(event, "time").and_then(millis_of_rfc3339);
         self.time_ms = time_ms.filter(|time_ms| *time_ms > 0).or(self.time_ms);
         if let Some(time_ms) = self.time_ms {
@@ -217,7 +278,10 @@ impl Normalizer for SandboxAgent {
                 self.open_turn(emitter, text_of(data, "turn_id"));
             }
             "turn.ended" if self.turn.is_none() => emitter.pass_over("the end of no turn"),
-            "turn.ended" => self.close_turn(emitter, "completed"),
+            "turn.ended" => {
+                let said = data.get("metadata").unwrap_or(&Value::Null);
+                self.close_turn(emitter, outcome_of(said));
+            }
             "item.started" | "item.completed" => {
                 let item = data.get("item").unwrap_or(&Value::Null);
                 self.item(emitter, item, kind == "item.completed");
@@ -227,12 +291,16 @@ impl Normalizer for SandboxAgent {
             "permission.resolved" | "question.resolved" => self.resolved(emitter, kind, data),
             "error" => {
                 let place = self.quiet_place();
+                let mut extra = Extra::default();
+                if let Some(details) = data.get("details").filter(|details| !details.is_null()) {
+                    extra.insert("details", Json::from(details));
+                }
                 let error = ErrorEvent {
                     code: text_of(data, "code").unwrap_or("error").to_owned(),
                     message: text_of(data, "message")
                         .unwrap_or("the agent failed")
                         .to_owned(),
-                    ..ErrorEvent::default()
+                    extra,
                 };
                 emitter.add("error", &place, error);
                 self.failed = true;

@@ -1,20 +1,17 @@
-//! Items that are no messages: calls, results, notes.
+//! Items that are no messages: calls and notes; results stand in `results`.
 //!
 //! A call that is completed is known, it has not run; its result is an item of its own with the same `call_id`.
 
-use chat_diff::{Change, from_unified};
-use chat_event::payload::{FileEdit, Notice, Progress, ToolCall, ToolResult};
+use chat_event::payload::{Notice, ToolCall, ToolResult};
 use chat_event::{Extra, Json};
 use serde_json::{Map, Value};
 
 use super::FORMAT;
 use super::events::SandboxAgent;
 use super::messages::text_part;
-use crate::edit::file_edit;
 use crate::emit::{Emitter, Place, hash};
 use crate::tool;
 use crate::value::{list_of, str_of, text_of};
-use crate::words::one_line;
 
 /// A call without a result.
 #[derive(Debug)]
@@ -26,8 +23,9 @@ pub(crate) struct Call {
     item: Option<u64>,
     name: String,
     args: Value,
-    place: Place,
+    pub(super) place: Place,
     announced: bool,
+    pub(super) n_outputs: u64,
 }
 
 /// The last call of an id, which has its result.
@@ -50,26 +48,27 @@ impl SandboxAgent {
         match str_of(item, "kind") {
             Some("message") => self.message(emitter, &key, item, whole),
             Some("tool_call") => {
-                self.flush(emitter);
+                self.leave(emitter);
                 let parent = text_of(item, "parent_id");
-                for part in parts(content, "tool_call") {
-                    self.call_part(emitter, &key, part, parent, whole);
+                for part in content {
+                    if str_of(part, "type") == Some("tool_call") {
+                        self.name_item(item, part);
+                        self.call_part(emitter, &key, part, parent, whole);
+                    } else {
+                        let place = self.quiet_place();
+                        emitter.raw(&place, FORMAT, "a part of a call", part);
+                    }
                 }
             }
             Some("tool_result") => {
-                self.flush(emitter);
-                // What a result is begun with may not be all of it.
-                if whole {
-                    let failed = str_of(item, "status") == Some("failed");
-                    for part in parts(content, "tool_result") {
-                        self.result_part(emitter, part, failed, content);
-                    }
-                } else {
-                    emitter.pass_over("a result that begins");
-                }
+                self.leave(emitter);
+                self.result_item(emitter, item, whole);
             }
             Some("system" | "status") if !whole => emitter.pass_over("a note that begins"),
             Some("system" | "status") => {
+                if content.is_empty() {
+                    emitter.pass_over("an empty note");
+                }
                 for part in content {
                     if str_of(part, "type") == Some("status") {
                         self.status_part(emitter, part);
@@ -146,6 +145,7 @@ impl SandboxAgent {
                 args: Value::Null,
                 place: place.in_response(response.as_deref().unwrap_or("")),
                 announced: false,
+                n_outputs: 0,
             };
             self.calls.insert(id.clone(), call);
         }
@@ -156,10 +156,17 @@ impl SandboxAgent {
                     .clone_into(&mut call.name);
                 call.args = args;
             }
-            if whole {
+            // What is begun with arguments has all of them, and may run for long.
+            let has_args = call.args.as_object().is_some_and(|args| !args.is_empty());
+            if whole || has_args {
                 call.announce(emitter);
             }
         }
+    }
+
+    /// Whether the call had its result.
+    pub(super) fn is_over(&self, native: &str) -> bool {
+        self.over.contains_key(&hash(native.as_bytes()))
     }
 
     /// The id that the events of the call `native` bear, if it runs or began now.
@@ -171,58 +178,6 @@ impl SandboxAgent {
             (Some(call), _) => call.id.clone(),
             (None, Some(over)) => format!("{native}~{}", over.uses.saturating_add(1)),
             (None, None) => native.to_owned(),
-        }
-    }
-
-    /// A result.
-    pub(super) fn result_part(
-        &mut self,
-        emitter: &mut Emitter,
-        part: &Value,
-        failed: bool,
-        beside: &[Value],
-    ) {
-        let place = self.place(emitter);
-        let Some(id) = text_of(part, "call_id").map(str::to_owned) else {
-            return emitter.raw(&place, FORMAT, "a result without a call", part);
-        };
-        if !self.calls.contains_key(&id) {
-            if self.over.contains_key(&hash(id.as_bytes())) {
-                return emitter.pass_over("a second result");
-            }
-            self.call_part(emitter, "", part, None, false);
-        }
-        let text = output_of(part.get("output").unwrap_or(&Value::Null));
-        let call_place = self.calls.get(&id).map(|call| call.place.clone());
-        let call_id = self.call_id(&id);
-        self.end_call(emitter, &id, |id| ToolResult {
-            tool_call_id: id.to_owned(),
-            result: Json::string(&text),
-            error: failed.then(|| {
-                tool::error(
-                    None,
-                    if text.is_empty() {
-                        "the tool failed"
-                    } else {
-                        &text
-                    },
-                )
-            }),
-            summary: text
-                .lines()
-                .map(str::trim)
-                .find(|line| !line.is_empty())
-                .map(one_line),
-            ..ToolResult::default()
-        });
-        self.answered = true;
-        if !failed {
-            for file in parts(beside, "file_ref") {
-                if let Some(edit) = edit_of(&call_id, file) {
-                    let place = call_place.as_ref().unwrap_or(&place);
-                    emitter.add_as(&format!("{call_id}:edit"), place, edit);
-                }
-            }
         }
     }
 
@@ -248,24 +203,10 @@ impl SandboxAgent {
         let payload = result(&call.id);
         emitter.add_as(&format!("{}:result", call.id), &call.place, payload);
     }
-
-    pub(super) fn status_part(&mut self, emitter: &mut Emitter, part: &Value) {
-        let place = self.quiet_place();
-        let label = text_of(part, "label").unwrap_or("status");
-        let message = match text_of(part, "detail") {
-            Some(detail) => format!("{label}: {}", one_line(detail)),
-            None => label.to_owned(),
-        };
-        let progress = Progress {
-            message,
-            ..Progress::default()
-        };
-        emitter.add("progress", &place, progress);
-    }
 }
 
 impl Call {
-    fn announce(&mut self, emitter: &mut Emitter) {
+    pub(super) fn announce(&mut self, emitter: &mut Emitter) {
         if std::mem::replace(&mut self.announced, true) {
             return;
         }
@@ -279,50 +220,4 @@ impl Call {
         };
         emitter.add_as(&format!("{}:call", self.id), &self.place, payload);
     }
-}
-
-/// The parts of a kind.
-fn parts<'a>(content: &'a [Value], kind: &'a str) -> impl Iterator<Item = &'a Value> {
-    content
-        .iter()
-        .filter(move |part| str_of(part, "type") == Some(kind))
-}
-
-/// The text of an output, which converters write as the JSON of what the agent gave.
-fn output_of(output: &Value) -> String {
-    let Some(text) = output.as_str() else {
-        return if output.is_null() {
-            String::new()
-        } else {
-            output.to_string()
-        };
-    };
-    match serde_json::from_str(text) {
-        Ok(Value::String(inner)) => inner,
-        Ok(Value::Array(blocks)) if !blocks.is_empty() => {
-            let texts: Option<Vec<&str>> =
-                blocks.iter().map(|block| str_of(block, "text")).collect();
-            texts.map_or_else(|| text.to_owned(), |texts| texts.join("\n"))
-        }
-        _ => text.to_owned(),
-    }
-}
-
-fn edit_of(call_id: &str, file: &Value) -> Option<FileEdit> {
-    let path = text_of(file, "path")?;
-    if !matches!(str_of(file, "action"), Some("write" | "patch")) {
-        return None;
-    }
-    let shown = path.trim_start_matches('/');
-    let diff =
-        text_of(file, "diff").and_then(|diff| from_unified(shown, None, Change::Modified, diff));
-    Some(match diff {
-        Some(diff) => file_edit(call_id, path, &diff),
-        None => FileEdit {
-            tool_call_id: call_id.to_owned(),
-            file_path: path.to_owned(),
-            change_type: Change::Modified.as_str().to_owned(),
-            ..FileEdit::default()
-        },
-    })
 }

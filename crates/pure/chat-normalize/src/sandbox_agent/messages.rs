@@ -4,25 +4,32 @@
 //! where another item begins, or the turn ends, before the message is completed. A completed message that nobody began
 //! is the one that says the same and was not completed, or the one that is written.
 
-use chat_event::payload::{Notice, UserMessage};
-use chat_event::{Extra, Json};
+use chat_event::payload::{Notice, Retract, UserMessage};
+use chat_event::{Extra, Json, Payload};
 use serde_json::{Map, Value};
 
 use super::FORMAT;
 use super::events::SandboxAgent;
+use super::results::Beside;
 use crate::emit::{Emitter, hash};
 use crate::speech::{Kind, Part};
 use crate::value::{list_of, str_of, text_of};
+
+/// Messages that come in pieces and were left for other items: those that a whole of another id may be, at most.
+const MAX_LEFT: usize = 8;
 
 /// A message of the agent.
 #[derive(Debug, Default)]
 pub(crate) struct Message {
     /// The id of its response.
     pub(super) id: String,
+    order: u64,
     /// What it was begun with and was not written.
     pending: Vec<(Kind, String)>,
     /// What is written in pieces.
     part: Option<Part>,
+    /// The events of these pieces.
+    pieces: Vec<String>,
     numbers: [u32; 2],
     /// It was completed.
     whole: bool,
@@ -50,9 +57,12 @@ impl SandboxAgent {
             _ => key.to_owned(),
         };
         if self.current.as_deref() != Some(&key) {
-            self.flush(emitter);
+            self.leave(emitter);
         }
         self.need_message(emitter, &key);
+        if !whole {
+            texts.retain(|(_, text)| !text.is_empty());
+        }
         if !texts.is_empty() && !whole {
             // One block after the other comes under the same id: what came before is whole.
             let Some(message) = self.messages.get(&key) else {
@@ -80,6 +90,7 @@ impl SandboxAgent {
             _ => whole,
         };
         if texts {
+            self.take_back_thoughts(emitter, &key);
             self.flush(emitter);
             self.answered = true;
             self.failed = false;
@@ -96,6 +107,15 @@ impl SandboxAgent {
                     .get(*key)
                     .is_some_and(|message| !message.whole)
             });
+        let is_in_pieces = |key: &&String| {
+            let message = self.messages.get(*key);
+            let part = message.and_then(|message| message.part.as_ref());
+            let is_it = |(kind, text): &(Kind, String)| {
+                *kind == Kind::Text && part.is_some_and(|part| part.text() == text)
+            };
+            texts.iter().any(is_it)
+        };
+        let said = said.or_else(|| self.left.iter().find(is_in_pieces));
         said.cloned().or_else(|| {
             let current = self.current.clone()?;
             let message = self.messages.get(&current)?;
@@ -116,6 +136,7 @@ impl SandboxAgent {
             };
             let message = Message {
                 id,
+                order: self.n_messages,
                 ..Message::default()
             };
             self.messages.insert(key.to_owned(), message);
@@ -123,8 +144,15 @@ impl SandboxAgent {
         self.current = Some(key.to_owned());
     }
 
-    /// `item.delta`: a piece of a message.
+    /// `item.delta`: a piece of a message, or of what a tool prints.
     pub(super) fn delta(&mut self, emitter: &mut Emitter, data: &Value) {
+        let Some(piece) = str_of(data, "delta") else {
+            let place = self.quiet_place();
+            return emitter.raw(&place, FORMAT, "a piece without text", data);
+        };
+        if let Some(call) = self.call_of(data) {
+            return self.output(emitter, &call, piece);
+        }
         let named = ["item_id", "native_item_id"]
             .iter()
             .filter_map(|key| text_of(data, key))
@@ -136,7 +164,7 @@ impl SandboxAgent {
             .or_else(|| id.map(str::to_owned))
             .unwrap_or_default();
         if self.current.as_deref() != Some(&key) {
-            self.flush(emitter);
+            self.leave(emitter);
         }
         self.need_message(emitter, &key);
         let place = self.quiet_place();
@@ -159,7 +187,79 @@ impl SandboxAgent {
             numbers[0] = number.saturating_add(1);
             Part::new(place.in_response(&response), Kind::Text, number)
         });
-        part.add(emitter, str_of(data, "delta").unwrap_or(""));
+        let n_before = emitter.out.len();
+        part.add(emitter, piece);
+        let added = emitter.out.get(n_before..).unwrap_or_default();
+        let pieces = added
+            .iter()
+            .filter(|event| matches!(event.payload, Payload::AssistantChunk(_)));
+        message.pieces.extend(pieces.map(|event| event.id.clone()));
+    }
+
+    /// Another item begins: what the message that is written was begun with is whole then. What comes in pieces may go on
+    /// beside others, until it is completed or the turn ends.
+    pub(super) fn leave(&mut self, emitter: &mut Emitter) {
+        let current = self.current.as_ref();
+        let Some(message) = current.and_then(|key| self.messages.get(key)) else {
+            return self.flush(emitter);
+        };
+        if message.part.is_none() {
+            return self.flush(emitter);
+        }
+        if let Some(key) = self.current.take() {
+            self.left.retain(|left| *left != key);
+            self.left.push_back(key);
+            if self.left.len() > MAX_LEFT {
+                self.left.pop_front();
+            }
+        }
+    }
+
+    /// The turn ends: what came in pieces is whole.
+    pub(super) fn end_parts(&mut self, emitter: &mut Emitter) {
+        let open = self.messages.iter();
+        let open = open.filter(|(_, message)| message.part.is_some());
+        let mut open: Vec<(u64, String)> = open
+            .map(|(key, message)| (message.order, key.clone()))
+            .collect();
+        open.sort();
+        for (_, key) in open {
+            self.current = Some(key);
+            self.flush(emitter);
+        }
+    }
+
+    /// Pieces do not say whether they are said or thought: where the whole says that it was thought, they are taken back.
+    fn take_back_thoughts(&mut self, emitter: &mut Emitter, key: &str) {
+        let Some(message) = self.messages.get_mut(key) else {
+            return;
+        };
+        let Some(part) = &message.part else { return };
+        let bare = |text: &str| text.split_whitespace().collect::<String>();
+        let written = bare(part.text());
+        // In their order, so that it is looked through once.
+        let mut left = written.as_str();
+        let mut was_thought = |(kind, text): &(Kind, String)| {
+            let found = left.split_once(bare(text).as_str());
+            left = found.map_or(left, |(_, rest)| rest);
+            *kind == Kind::Thinking && found.is_some()
+        };
+        if message.pending.is_empty() || !message.pending.iter().all(&mut was_thought) {
+            return;
+        }
+        message.part = None;
+        message.numbers[0] = message.numbers[0].saturating_sub(1);
+        let event_ids = std::mem::take(&mut message.pieces);
+        let id = message.id.clone();
+        let place = self.quiet_place().in_response(&id);
+        if !event_ids.is_empty() {
+            let extra = Extra::default();
+            emitter.add_as(
+                &format!("{id}:retract"),
+                &place,
+                Retract { event_ids, extra },
+            );
+        }
     }
 
     /// Writes what the message that is written was begun with, and ends its pieces.
@@ -171,6 +271,7 @@ impl SandboxAgent {
         let Some(message) = self.messages.get_mut(&key) else {
             return;
         };
+        message.pieces.clear();
         let place = place.in_response(&message.id);
         for (kind, text) in std::mem::take(&mut message.pending) {
             let said = self.texts.get(&text_hash(&(kind, text.clone())));
@@ -183,7 +284,12 @@ impl SandboxAgent {
             if kind == Kind::Text
                 && let Some(part) = message.part.take()
             {
-                part.end_as(emitter, text);
+                // What it was begun with may be less than what came in pieces.
+                if message.whole || text.len() >= part.text().len() {
+                    part.end_as(emitter, text);
+                } else {
+                    part.end(emitter);
+                }
                 continue;
             }
             let number = match kind {
@@ -207,10 +313,12 @@ impl SandboxAgent {
     fn user(&mut self, emitter: &mut Emitter, key: &str, content: &[Value]) {
         let mut text = String::new();
         let mut attached = Vec::new();
+        let mut unread = Vec::new();
         for part in content {
-            match text_part(part) {
-                Some((_, more)) => text.push_str(&more),
-                None => attached.extend(attachment(part)),
+            match (text_part(part), attachment(part)) {
+                (Some((_, more)), _) => text.push_str(&more),
+                (None, Some(attachment)) => attached.push(attachment),
+                (None, None) => unread.push(part),
             }
         }
         let said = text_hash(&(Kind::Text, format!("user:{key}:{text}")));
@@ -230,13 +338,16 @@ impl SandboxAgent {
         };
         let id = if key.is_empty() { "user" } else { key };
         emitter.add_as(&format!("{id}:user"), &place, payload);
+        for part in unread {
+            emitter.raw(&place, FORMAT, "a part of a message", part);
+        }
     }
 
     /// A part of a message that is no text.
     fn other_part(&mut self, emitter: &mut Emitter, key: &str, part: &Value) {
         match str_of(part, "type") {
             Some("tool_call") => self.call_part(emitter, key, part, None, true),
-            Some("tool_result") => self.result_part(emitter, part, false, &[]),
+            Some("tool_result") => self.result_part(emitter, part, Beside::default()),
             Some("status") => self.status_part(emitter, part),
             Some("image" | "file_ref") => {
                 let place = self.place(emitter);

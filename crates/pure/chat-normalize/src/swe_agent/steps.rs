@@ -23,20 +23,22 @@ pub(crate) fn text(content: Option<&Value>) -> String {
     }
 }
 
-/// A call as the history has it.
-struct Asked {
+/// What the history has of an answer beside the step's words: its call and its thoughts.
+struct Asked<'a> {
+    thoughts: &'a [Value],
     id: Option<String>,
     name: Option<String>,
     args: Option<Value>,
 }
 
 /// The first call of an answer, where the model called tools by name.
-fn asked(answer: &Value) -> Asked {
+fn asked(answer: &Value) -> Asked<'_> {
     let call = list_of(answer, "tool_calls")
         .first()
         .unwrap_or(&Value::Null);
     let function = call.get("function").unwrap_or(&Value::Null);
     Asked {
+        thoughts: list_of(answer, "thinking_blocks"),
         id: text_of(call, "id").map(str::to_owned),
         name: text_of(function, "name").map(str::to_owned),
         args: match function.get("arguments") {
@@ -69,6 +71,9 @@ pub(crate) fn of_trajectory(
                 && str_of(answer, "thought") == str_of(step, "thought")
         };
         let known = answers.next_if(same).map(asked);
+        if let Some(known) = &known {
+            thoughts(track, emitter, &response, known.thoughts);
+        }
         track.text(emitter, &response, 0, str_of(step, "thought").unwrap_or(""));
         if action.is_empty() {
             // An answer that could not be run: the program says why.
@@ -123,6 +128,7 @@ pub(crate) fn of_history(
             Some("assistant") => {
                 let action = str_of(item, "action").unwrap_or("");
                 let thought = str_of(item, "thought").unwrap_or(&content);
+                thoughts(track, emitter, &response, list_of(item, "thinking_blocks"));
                 track.text(emitter, &response, 0, thought);
                 open = None;
                 if !action.is_empty() {
@@ -155,15 +161,25 @@ pub(crate) fn of_history(
     submitted_by
 }
 
+/// Tells what the model thought, where it says so apart from its words; some of it may be withheld.
+fn thoughts(track: &mut Track, emitter: &mut Emitter, response: &str, blocks: &[Value]) {
+    for (n, block) in (0..).zip(blocks) {
+        let withheld = str_of(block, "type") == Some("redacted_thinking");
+        let text = str_of(block, "thinking").unwrap_or("");
+        track.thought(emitter, response, n, text, withheld);
+    }
+}
+
 /// Tells a call, and gives the id under which it waits.
 fn call(
     track: &mut Track,
     emitter: &mut Emitter,
     response: &str,
     (action, title): (&str, String),
-    known: Option<Asked>,
+    known: Option<Asked<'_>>,
 ) -> String {
     let known = known.unwrap_or(Asked {
+        thoughts: &[],
         id: None,
         name: None,
         args: None,

@@ -7,6 +7,7 @@
 
 mod answers;
 mod responses;
+mod services;
 #[path = "../support/mod.rs"]
 mod support;
 

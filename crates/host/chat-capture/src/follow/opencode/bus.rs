@@ -1,15 +1,16 @@
 //! The bus of one session: rows of the table as lines of the bus, and those as events.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use chat_event::ChatEvent;
+use chat_event::payload::Notice;
 use chat_normalize::{AT_REST, Context, Dialect, SessionReader};
 use serde_json::{Value, json};
 
 use super::Told;
 use crate::follow::open_calls::OpenCalls;
-use crate::follow::sqlite::{Row, Table};
+use crate::follow::sqlite::{self, Row, Table};
 
 /// One session that is read on.
 #[derive(Debug)]
@@ -21,6 +22,9 @@ pub(super) struct Bus {
     ended_before: bool,
     /// Messages whose end was told.
     over: BTreeSet<String>,
+    /// Calls that run, by their message, and messages that are over with them.
+    running: BTreeMap<String, BTreeSet<String>>,
+    waiting: BTreeSet<String>,
     pub(super) open: OpenCalls,
     pub(super) newest_ms: i64,
     pub(super) used: Instant,
@@ -33,6 +37,8 @@ impl Bus {
             ended_before: told.ended,
             told,
             over: BTreeSet::new(),
+            running: BTreeMap::new(),
+            waiting: BTreeSet::new(),
             open: OpenCalls::default(),
             newest_ms: 0,
             used: Instant::now(),
@@ -41,15 +47,26 @@ impl Bus {
 
     /// Takes a row, and adds the events that were not told before.
     pub(super) fn feed(&mut self, row: &Event, out: &mut Vec<ChatEvent>) {
-        let Ok(properties) = serde_json::from_str::<Value>(&row.data) else {
-            return;
+        let told = self.told.seqs.get(&row.session).copied().unwrap_or(-1);
+        let properties = match &row.data {
+            Data::Text(data) => serde_json::from_str::<Value>(data).map_err(|why| why.to_string()),
+            Data::Long(bytes) => Err(format!("its {bytes} bytes are more than 16 MiB")),
+        };
+        let properties = match properties {
+            Ok(properties) => properties,
+            Err(why) => {
+                if row.seq > told {
+                    out.push(self.unread(row, &why));
+                    self.told.seqs.insert(row.session.clone(), row.seq);
+                }
+                return;
+            }
         };
         // `message.updated.1`: the version of its form.
-        let kind = row
-            .kind
-            .rsplit_once('.')
-            .map_or(&*row.kind, |(kind, _)| kind);
-        let told = self.told.seqs.get(&row.session).copied().unwrap_or(-1);
+        let kind = match row.kind.rsplit_once('.') {
+            Some((kind, version)) if version.bytes().all(|it| it.is_ascii_digit()) => kind,
+            _ => &*row.kind,
+        };
         if row.seq > told && self.ended_before && is_message(&properties) {
             self.ended_before = false;
             // Its end was told there, which its rows do not say: a prompt is new work, also where it was cut off.
@@ -84,9 +101,28 @@ impl Bus {
         }
     }
 
+    /// What is said of a row that cannot be read.
+    fn unread(&self, row: &Event, why: &str) -> ChatEvent {
+        let session = self.reader.session_id().unwrap_or(&row.session);
+        let session = chat_event::session_id::from_native(session).into_owned();
+        let notice = Notice {
+            level: "warning".to_owned(),
+            text: format!("Row {} ({}) could not be read: {why}", row.rowid, row.kind),
+            source: Some("reader".to_owned()),
+            ..Notice::default()
+        };
+        let id = format!("row{}-unread", row.rowid);
+        let mut event = ChatEvent::new(id, self.newest_ms, session, notice);
+        event.timestamp = (self.newest_ms > 0).then_some(self.newest_ms);
+        event
+    }
+
     /// The session whose answer is over with this, where it was not before: a whole answer that calls no tool, or one that
-    /// failed.
+    /// failed. One without a word of how it ended is a command that the user ran, which is over when its call is.
     fn over(&mut self, properties: &Value) -> Option<String> {
+        if let Some(part) = properties.get("part") {
+            return self.over_with_part(part);
+        }
         let info = properties.get("info")?;
         let id = info.get("id")?.as_str()?;
         if info.get("role")?.as_str()? != "assistant" {
@@ -94,12 +130,36 @@ impl Bus {
         }
         info.pointer("/time/completed")?;
         let finish = info.get("finish").and_then(Value::as_str);
-        let calls = matches!(finish, Some("tool-calls" | "unknown") | None);
-        if calls && info.get("error").is_none() {
+        let has_failed = info.get("error").is_some();
+        if matches!(finish, Some("tool-calls" | "unknown")) && !has_failed {
             return None;
         }
         let session = info.get("sessionID")?.as_str()?.to_owned();
+        if finish.is_none() && !has_failed && self.running.contains_key(id) {
+            self.waiting.insert(id.to_owned());
+            return None;
+        }
         self.over.insert(id.to_owned()).then_some(session)
+    }
+
+    fn over_with_part(&mut self, part: &Value) -> Option<String> {
+        let text = |name: &str| part.get(name).and_then(Value::as_str);
+        let (id, message) = (text("id")?, text("messageID")?);
+        let status = part.pointer("/state/status")?.as_str()?;
+        if matches!(status, "pending" | "running") {
+            let running = self.running.entry(message.to_owned()).or_default();
+            running.insert(id.to_owned());
+            return None;
+        }
+        let running = self.running.get_mut(message)?;
+        running.remove(id);
+        if !running.is_empty() {
+            return None;
+        }
+        self.running.remove(message);
+        let session = text("sessionID")?.to_owned();
+        let is_over = self.waiting.remove(message) && self.over.insert(message.to_owned());
+        is_over.then_some(session)
     }
 }
 
@@ -135,7 +195,14 @@ pub(super) struct Event {
     pub(super) session: String,
     pub(super) seq: i64,
     kind: String,
-    data: String,
+    data: Data,
+}
+
+/// What a row tells.
+enum Data {
+    Text(String),
+    /// It is longer than any line that is read, by its bytes.
+    Long(usize),
 }
 
 impl Events {
@@ -165,7 +232,10 @@ impl Events {
                 .and_then(|value| value.integer())
                 .unwrap_or(-1),
             kind: text(self.kind),
-            data: text(self.data),
+            data: match row.values.get(self.data) {
+                Some(sqlite::Value::Long(bytes)) => Data::Long(*bytes),
+                _ => Data::Text(text(self.data)),
+            },
         }
     }
 }
@@ -181,7 +251,7 @@ mod tests {
             session: "ses_1".to_owned(),
             seq,
             kind: format!("{kind}.1"),
-            data: data.to_string(),
+            data: Data::Text(data.to_string()),
         }
     }
 
@@ -241,5 +311,96 @@ mod tests {
         }
         let is_busy = |event: &ChatEvent| matches!(&event.payload, chat_event::Payload::SessionStatus(it) if it.status == "busy");
         assert!(events.iter().any(is_busy), "{events:?}");
+    }
+
+    #[test]
+    fn a_row_that_cannot_be_read_is_named_once() {
+        let info = json!({"id": "ses_1", "directory": "/w", "title": "t", "time": {"created": 1}});
+        let begin = row(
+            0,
+            "session.created",
+            &json!({"sessionID": "ses_1", "info": info}),
+        );
+        let broken = Event {
+            data: Data::Text("{\"sessionID\":".to_owned()),
+            ..row(1, "message.updated", &json!({}))
+        };
+        let long = Event {
+            data: Data::Long(20_000_000),
+            ..row(2, "message.part.updated", &json!({}))
+        };
+        let mut bus = Bus::new(Told::default());
+        let mut events = Vec::new();
+        for row in [&begin, &broken, &long, &broken] {
+            bus.feed(row, &mut events);
+        }
+        let notices = events.iter().filter_map(|event| match &event.payload {
+            chat_event::Payload::Notice(notice) => Some((&*event.session_id, &*notice.text)),
+            _ => None,
+        });
+        let notices: Vec<(&str, &str)> = notices.collect();
+        assert_eq!(notices.len(), 2, "{notices:?}");
+        assert!(notices.iter().all(|(session, _)| *session == "ses_1"));
+        assert!(
+            notices[0]
+                .1
+                .starts_with("Row 2 (message.updated.1) could not be read: ")
+        );
+        assert!(notices[1].1.contains("20000000 bytes"), "{notices:?}");
+    }
+
+    /// The message of a command that the user ran is over before its call, and says not how it ended.
+    #[test]
+    fn a_command_of_the_user_is_over_with_its_call() {
+        let info = json!({"id": "ses_1", "directory": "/w", "title": "t", "time": {"created": 1}});
+        let begin = row(
+            0,
+            "session.created",
+            &json!({"sessionID": "ses_1", "info": info}),
+        );
+        let call = |seq: i64, status: &str| {
+            let state = json!({"status": status, "input": {"command": "ls"}, "output": "a", "title": "",
+                "metadata": {"output": "a"}, "time": {"start": 1_790_000_000_003_i64, "end": 1_790_000_000_004_i64}});
+            let part = json!({"id": "prt_call", "messageID": "msg_3", "sessionID": "ses_1", "type": "tool",
+                "tool": "bash", "callID": "c", "state": state});
+            row(
+                seq,
+                "message.part.updated",
+                &json!({"sessionID": "ses_1", "part": part}),
+            )
+        };
+        let mut over = message(5, "assistant");
+        if let Data::Text(data) = &mut over.data {
+            *data = data
+                .replace("msg_5", "msg_3")
+                .replace("\"created\"", "\"completed\":1790000000005,\"created\"");
+        }
+        let mut bus = Bus::new(Told::default());
+        let mut events = Vec::new();
+        let rows = [
+            begin,
+            message(1, "user"),
+            text(2, 1),
+            message(3, "assistant"),
+            call(4, "running"),
+            over,
+        ];
+        for row in rows {
+            bus.feed(&row, &mut events);
+        }
+        let ends = |events: &[ChatEvent]| {
+            let ends = events
+                .iter()
+                .filter(|event| matches!(event.payload, chat_event::Payload::TurnEnd(_)));
+            ends.count()
+        };
+        assert_eq!(ends(&events), 0, "{events:?}");
+        bus.feed(&call(6, "completed"), &mut events);
+        assert_eq!(ends(&events), 1, "{events:?}");
+        let result = events.iter().find_map(|event| match &event.payload {
+            chat_event::Payload::ToolResult(result) => Some(result.error.is_none()),
+            _ => None,
+        });
+        assert_eq!(result, Some(true));
     }
 }

@@ -17,6 +17,8 @@ pub(in crate::follow) enum Value {
     Text(String),
     /// Bytes, which nothing here is made of.
     Blob,
+    /// A text of that many bytes, which is too long to be read.
+    Long(usize),
 }
 
 impl Value {
@@ -37,14 +39,42 @@ impl Value {
 
 /// The values of a record.
 pub(super) fn values(record: &[u8]) -> io::Result<Vec<Value>> {
+    let mut values = Vec::new();
+    read_values(record, &mut |value, _| match value {
+        Some(value) => {
+            values.push(value);
+            Ok(())
+        }
+        None => Err(damaged("something is cut off")),
+    })?;
+    Ok(values)
+}
+
+/// The values of a record of which only the first bytes are there: what does not stand in these is only known to be long.
+pub(super) fn first_values(record: &[u8]) -> Vec<Value> {
+    let mut values = Vec::new();
+    // Where its head is damaged, what stands before that is known.
+    let _ = read_values(record, &mut |value, len| {
+        values.push(value.unwrap_or(Value::Long(len)));
+        Ok(())
+    });
+    values
+}
+
+/// Hands each value of a record to `take`, none where it is cut off, with the length of its bytes.
+fn read_values(
+    record: &[u8],
+    take: &mut dyn FnMut(Option<Value>, usize) -> io::Result<()>,
+) -> io::Result<()> {
     let (head, mut at) = varint(record, 0)?;
     let head = usize::try_from(head).map_err(|_| damaged("a record"))?;
     let mut body = head;
-    let mut values = Vec::new();
+    let mut n_values = 0;
     while at < head {
-        if values.len() == MOST_COLUMNS {
+        if n_values == MOST_COLUMNS {
             return Err(damaged("a record with very many values"));
         }
+        n_values += 1;
         let (kind, next) = varint(record, at)?;
         at = next;
         let len = match kind {
@@ -55,9 +85,9 @@ pub(super) fn values(record: &[u8]) -> io::Result<Vec<Value>> {
             12.. => usize::try_from((kind - 12) / 2).map_err(|_| damaged("a record"))?,
             _ => return Err(damaged("a value of another kind")),
         };
-        let bytes = slice(record, body, len)?;
-        body += len;
-        values.push(match kind {
+        let bytes = slice(record, body, len).ok();
+        body = body.saturating_add(len);
+        let value = bytes.map(|bytes| match kind {
             0 => Value::Null,
             7 => Value::Real(f64::from_be_bytes(bytes.try_into().unwrap_or_default())),
             8 => Value::Integer(0),
@@ -66,8 +96,9 @@ pub(super) fn values(record: &[u8]) -> io::Result<Vec<Value>> {
             kind if kind % 2 == 1 => Value::Text(String::from_utf8_lossy(bytes).into_owned()),
             _ => Value::Blob,
         });
+        take(value, len)?;
     }
-    Ok(values)
+    Ok(())
 }
 
 /// A number of up to eight bytes, with its sign.

@@ -285,3 +285,24 @@ fn a_log_that_is_begun_anew_while_it_is_read_is_noticed() {
     std::fs::write(&log, bytes).unwrap();
     assert!(!database.is_still());
 }
+
+/// A row that is longer than any line that is read still says whose it is.
+#[test]
+fn of_a_row_that_is_too_long_the_first_values_are_read() {
+    // Three values: a text, a number, and a text of twenty million bytes of which none stands here.
+    let long = 20_000_000_i64 * 2 + 13;
+    let mut head = vec![0, 13 + 2 * 5, 1];
+    let groups = [21, 14, 7, 0].map(|shift| u8::try_from((long >> shift) & 0x7f).unwrap());
+    head.extend(groups.iter().take(3).map(|group| group | 0x80));
+    head.push(groups[3]);
+    head[0] = u8::try_from(head.len()).unwrap();
+    let record = [&head[..], b"ses_1", &[7]].concat();
+    let found = record::first_values(&record);
+    let expected = [
+        Value::Text("ses_1".to_owned()),
+        Value::Integer(7),
+        Value::Long(20_000_000),
+    ];
+    assert_eq!(found, expected);
+    assert!(record::values(&record).is_err());
+}

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::Database;
-use super::record::{Value, columns, damaged, u16_at, u32_at, values, varint};
+use super::record::{Value, columns, damaged, first_values, u16_at, u32_at, values, varint};
 
 /// Deeper trees do not occur: each level has tens of times as many pages.
 pub(super) const MOST_DEPTH: usize = 24;
@@ -225,11 +225,11 @@ impl Database {
         }
         let len = usize::try_from(len).map_err(|_| damaged("the length of a row"))?;
         if len > MOST_ROW_BYTES {
-            // It has its place, and nothing to say.
-            return Ok(Some(Row {
-                rowid,
-                values: Vec::new(),
-            }));
+            // It has its place, and says whose it is; of what does not stand on this page nothing is read.
+            let most = self.usable - 35;
+            let record = self.payload_here(page, at, len, most)?;
+            let values = first_values(record);
+            return Ok(Some(Row { rowid, values }));
         }
         let record = self.payload(page, at, len, self.usable - 35)?;
         let values = values(&record)?;

@@ -52,9 +52,9 @@ impl FolderReader {
         if self.sources.len() >= MAX_DEPTH {
             return None;
         }
-        let (call, agents) = self.calls.over_with(event)?;
-        let agent_id = agents.iter().find(|id| self.agents.contains_key(*id))?;
-        Some((agent_id.clone(), call))
+        let agents = &self.agents;
+        let over = self.calls.over_with(event, |id| agents.contains_key(id));
+        over.map(|(call, agent_id)| (agent_id, call))
     }
 
     /// Goes on with the agent's file.

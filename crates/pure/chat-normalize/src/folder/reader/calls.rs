@@ -1,6 +1,6 @@
 //! The calls that start agents, and which agents each started.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use chat_event::{ChatEvent, Json, Payload};
 
@@ -18,8 +18,13 @@ pub(super) struct AgentCalls {
     by_prompt: HashMap<u64, VecDeque<String>>,
     /// Those whose agent's file was not read.
     waiting: HashSet<String>,
-    /// Calls that are known to have started an agent, from what lies beside its file or from their result.
-    agents: BTreeMap<String, Vec<String>>,
+    /// Calls that are known to have started an agent, from what lies beside its file or from their result; with the agents
+    /// whose files were not asked for.
+    agents: HashMap<String, VecDeque<String>>,
+    /// The first call that is known to have started an agent.
+    starts: HashMap<String, String>,
+    /// The event that was looked at last, and the call that is over with it: it comes again behind each agent of it.
+    last: Option<(String, Option<String>)>,
 }
 
 impl AgentCalls {
@@ -40,7 +45,10 @@ impl AgentCalls {
 
     /// Remembers that `call` started the agent.
     pub(super) fn note_agent(&mut self, call: String, agent_id: String) {
-        self.agents.entry(call).or_default().push(agent_id);
+        self.starts
+            .entry(agent_id.clone())
+            .or_insert_with(|| call.clone());
+        self.agents.entry(call).or_default().push_back(agent_id);
     }
 
     /// Whether a call waits for its agent's file.
@@ -64,40 +72,54 @@ impl AgentCalls {
     }
 
     /// The call that started the agent, where it was shown.
-    pub(super) fn of_agent(&self, agent_id: &String) -> Option<String> {
-        let mut calls = self.agents.iter();
-        let call = calls.find(|(_, agents)| agents.contains(agent_id));
-        let call = call.map(|(call, _)| call.clone());
-        call.filter(|call| self.turns.contains_key(call))
+    pub(super) fn of_agent(&self, agent_id: &str) -> Option<String> {
+        let call = self.starts.get(agent_id)?;
+        self.turns.contains_key(call).then(|| call.clone())
     }
 
-    /// The call whose agent is over with this event, and the agents it started.
-    pub(super) fn over_with(&mut self, event: &ChatEvent) -> Option<(String, &[String])> {
+    /// The call whose agent is over with this event, and the next agent it started of those that `is_left` says are left.
+    pub(super) fn over_with(
+        &mut self,
+        event: &ChatEvent,
+        is_left: impl Fn(&str) -> bool,
+    ) -> Option<(String, String)> {
+        if self.last.as_ref().is_none_or(|(id, _)| *id != event.id) {
+            self.last = Some((event.id.clone(), self.ends(event)));
+        }
+        let (_, call) = self.last.as_ref()?;
+        let call = call.clone()?;
+        let agents = self.agents.get_mut(&call)?;
+        let next = std::iter::from_fn(|| agents.pop_front()).find(|id| is_left(id))?;
+        Some((call, next))
+    }
+
+    /// The call that is over with this event, as far as it started agents.
+    fn ends(&mut self, event: &ChatEvent) -> Option<String> {
         let text = |value: &Json| value.as_str().map(|text| text.into_owned());
-        let call = match &event.payload {
-            Payload::ToolResult(result) => {
-                let call = &result.tool_call_id;
-                let details = result.extra.get("details");
-                let detail = |name: &str| {
-                    let value = details.and_then(|details| details.get(name));
-                    value.as_ref().and_then(text)
-                };
-                if let Some(agent_id) = detail("agentId") {
-                    let agents = self.agents.entry(call.clone()).or_default();
-                    if !agents.contains(&agent_id) {
-                        agents.insert(0, agent_id);
-                    }
-                }
-                // It only began, and goes on in the background.
-                if detail("status").as_deref() == Some("async_launched") {
-                    return None;
-                }
-                call.clone()
-            }
-            Payload::Notice(notice) => notice.extra.get("toolCallId").and_then(text)?,
+        let result = match &event.payload {
+            Payload::ToolResult(result) => result,
+            Payload::Notice(notice) => return notice.extra.get("toolCallId").and_then(text),
             _ => return None,
         };
-        let agents = self.agents.get(&call)?;
-        Some((call, agents))
+        let call = &result.tool_call_id;
+        let details = result.extra.get("details");
+        let detail = |name: &str| {
+            let value = details.and_then(|details| details.get(name));
+            value.as_ref().and_then(text)
+        };
+        if let Some(agent_id) = detail("agentId") {
+            self.starts
+                .entry(agent_id.clone())
+                .or_insert_with(|| call.clone());
+            let agents = self.agents.entry(call.clone()).or_default();
+            if !agents.contains(&agent_id) {
+                agents.push_front(agent_id);
+            }
+        }
+        // It only began, and goes on in the background.
+        if detail("status").as_deref() == Some("async_launched") {
+            return None;
+        }
+        Some(call.clone())
     }
 }

@@ -3,7 +3,6 @@
 use chat_event::payload::AudioDone;
 use serde_json::Value;
 
-use super::pieces::{reasoning_key, text_key};
 use super::{FORMAT, OpenAiResponses};
 use crate::emit::Emitter;
 use crate::openai::session::Key;
@@ -12,6 +11,9 @@ use crate::value::{count_of, text_of};
 impl OpenAiResponses {
     /// The event `response.KIND`.
     pub(super) fn event(&mut self, emitter: &mut Emitter, kind: &str, event: &Value) {
+        if self.repeats.has_come(self.current.as_deref(), kind, event) {
+            return emitter.pass_over("an event that came before");
+        }
         let nothing = Value::Null;
         let response = event.get("response").unwrap_or(&nothing);
         let item = event.get("item").unwrap_or(&nothing);
@@ -28,31 +30,34 @@ impl OpenAiResponses {
                 self.end(emitter, response, &status);
             }
             "output_item.added" => self.item_began(emitter, item, event),
-            "output_item.done" => self.item_whole(emitter, item, count_of(event, "output_index")),
-            "output_text.delta" | "refusal.delta" => {
-                let key = Key::text(text_key(event, "content_index"));
+            "output_item.done" => {
+                let place = count_of(event, "output_index");
+                self.item_whole(emitter, item, place, false);
+            }
+            "output_text.delta" | "refusal.delta" | "audio.transcript.delta" => {
+                let key = Key::text(self.text_key(event, "content_index"));
                 self.piece(emitter, key, event);
             }
             "output_text.done" | "refusal.done" => self.text_whole(emitter, kind, event),
             "reasoning_summary_text.delta" | "reasoning_summary.delta" => {
-                let key = Key::thinking(text_key(event, "summary_index"));
+                let key = Key::thinking(self.text_key(event, "summary_index"));
                 self.piece(emitter, key, event);
             }
             "reasoning_text.delta" => {
-                let key = Key::thinking(reasoning_key(event));
+                let key = Key::thinking(self.reasoning_key(event));
                 self.piece(emitter, key, event);
             }
             "reasoning_summary_text.done" | "reasoning_summary.done" => {
-                let key = Key::thinking(text_key(event, "summary_index"));
+                let key = Key::thinking(self.text_key(event, "summary_index"));
                 self.thought_whole(emitter, key, event);
             }
             "reasoning_text.done" => {
-                let key = Key::thinking(reasoning_key(event));
+                let key = Key::thinking(self.reasoning_key(event));
                 self.thought_whole(emitter, key, event);
             }
             "output_text.annotation.added" => {
                 let index = count_of(event, "content_index").unwrap_or(0);
-                if let Some(open) = text_of(event, "item_id").and_then(|id| self.items.get_mut(id))
+                if let Some(open) = self.items.open_of(event)
                     && let Some(annotation) = event.get("annotation")
                 {
                     open.annotations
@@ -84,10 +89,6 @@ impl OpenAiResponses {
                     &place,
                     AudioDone::default(),
                 );
-            }
-            "audio.transcript.delta" => {
-                let key = Key::text(text_key(event, "content_index"));
-                self.piece(emitter, key, event);
             }
             // What they say comes with the item that they are of, too.
             "content_part.added"

@@ -14,26 +14,29 @@ impl OpenAiResponses {
     /// A piece of a text.
     pub(super) fn piece(&mut self, emitter: &mut Emitter, key: Key, event: &Value) {
         let id = self.need_answer(emitter);
-        self.session
-            .chunk(emitter, &id, key, str_of(event, "delta").unwrap_or(""));
+        match str_of(event, "delta") {
+            Some(delta) => self.session.chunk(emitter, &id, key, delta),
+            None => emitter.raw(&self.place(), FORMAT, "a piece without text", event),
+        }
     }
 
     /// A text is whole.
     pub(super) fn text_whole(&mut self, emitter: &mut Emitter, kind: &str, event: &Value) {
         let id = self.need_answer(emitter);
-        let index = count_of(event, "content_index").unwrap_or(0);
-        let open = text_of(event, "item_id").and_then(|item| self.items.get(item));
         let is_refusal = kind == "refusal.done";
-        let about = match open {
+        let Some(text) = str_of(event, if is_refusal { "refusal" } else { "text" }) else {
+            return emitter.raw(&self.place(), FORMAT, "a text without text", event);
+        };
+        let index = count_of(event, "content_index").unwrap_or(0);
+        let about = match self.items.open_of(event) {
             Some(open) => {
-                let none = Vec::new();
-                let annotations = open.annotations.get(&index).unwrap_or(&none);
-                about_text(open.phase.as_deref(), annotations, is_refusal)
+                // They are said with the first whole only: the same text may be said to be whole any number of times.
+                let annotations = open.annotations.remove(&index).unwrap_or_default();
+                about_text(open.phase.as_deref(), &annotations, is_refusal)
             }
             None => about_text(None, &[], is_refusal),
         };
-        let text = str_of(event, if is_refusal { "refusal" } else { "text" }).unwrap_or("");
-        let key = Key::text(text_key(event, "content_index"));
+        let key = Key::text(self.text_key(event, "content_index"));
         self.session.done(emitter, &id, key, text, &about);
     }
 
@@ -48,19 +51,17 @@ impl OpenAiResponses {
 
     /// A piece of a call's input.
     pub(super) fn input(&mut self, emitter: &mut Emitter, event: &Value) {
-        let delta = str_of(event, "delta").unwrap_or("");
-        let item_id = text_of(event, "item_id").unwrap_or("");
-        match self.items.get(item_id).and_then(|open| open.call.as_ref()) {
-            Some(call) => self.session.calls.input(emitter, call, delta),
-            None => emitter.raw(&self.place(), FORMAT, "input of no call", event),
+        let call = self.items.open_of(event).and_then(|open| open.call.clone());
+        match (call, str_of(event, "delta")) {
+            (Some(call), Some(delta)) => self.session.calls.input(emitter, &call, delta),
+            _ => emitter.raw(&self.place(), FORMAT, "input of no call", event),
         }
     }
 
     /// A piece of what a tool prints.
     pub(super) fn output(&mut self, emitter: &mut Emitter, event: &Value) {
         let delta = event.get("delta").unwrap_or(&Value::Null);
-        let item = text_of(event, "item_id").and_then(|id| self.items.get(id));
-        let native_id = item.and_then(|open| open.call.clone());
+        let native_id = self.items.open_of(event).and_then(|open| open.call.clone());
         let native_id = native_id.or_else(|| text_of(event, "call_id").map(str::to_owned));
         let Some(native_id) = native_id else {
             return emitter.raw(&self.place(), FORMAT, "output of no call", event);
@@ -74,7 +75,7 @@ impl OpenAiResponses {
 
     /// A tool that the service runs goes on.
     pub(super) fn progress(&mut self, emitter: &mut Emitter, kind: &str, event: &Value) {
-        let item = text_of(event, "item_id").and_then(|id| self.items.get(id));
+        let item = self.items.open_of(event);
         let call = item.and_then(|open| open.call.as_ref());
         let call = call.and_then(|call| self.session.calls.get(call));
         let Some(tool_call_id) = call.map(|call| call.id.clone()) else {
@@ -106,16 +107,16 @@ impl OpenAiResponses {
         self.n_sounds += 1;
         emitter.add_as(&format!("{id}:audio.{}", sound.seq), &self.place(), sound);
     }
-}
 
-/// Names a text of an item: `index` is the member that counts such texts.
-pub(super) fn text_key(event: &Value, index: &str) -> String {
-    let item = text_of(event, "item_id").unwrap_or("");
-    part_key(item, count_of(event, index).unwrap_or(0))
-}
+    /// Names a text of an item: `index` is the member that counts such texts.
+    pub(super) fn text_key(&mut self, event: &Value, index: &str) -> String {
+        let item = self.items.key_of(event);
+        part_key(&item, count_of(event, index).unwrap_or(0))
+    }
 
-/// Names raw reasoning of an item.
-pub(super) fn reasoning_key(event: &Value) -> String {
-    let item = text_of(event, "item_id").unwrap_or("");
-    raw_thought_key(item, count_of(event, "content_index").unwrap_or(0))
+    /// Names raw reasoning of an item.
+    pub(super) fn reasoning_key(&mut self, event: &Value) -> String {
+        let item = self.items.key_of(event);
+        raw_thought_key(&item, count_of(event, "content_index").unwrap_or(0))
+    }
 }
