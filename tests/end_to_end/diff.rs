@@ -100,15 +100,20 @@ fn a_long_diff_has_few_nodes_and_can_be_read_to_its_end() {
 
 #[test]
 fn a_copy_holds_code_and_no_signs_or_numbers() {
-    on_stage("copy", &[RUST], None, async |tab| {
+    let with_empty = RUST
+        .replace("@@ -1,3 +1,4 @@", "@@ -1,5 +1,6 @@")
+        .replace("\n }\n", "\n \n \n }\n");
+    on_stage("copy", &[&with_empty], None, async |tab| {
         tab.run("__test.feed().setAttribute('diff-view', 'unified')")
             .await;
-        tab.wait_for("one side", SHORT, "__test.all('.diff__line').length === 5")
+        tab.wait_for("one side", SHORT, "__test.all('.diff__line').length === 7")
             .await;
         let copied: String = tab
             .eval("(() => { const range = document.createRange(); range.selectNodeContents(__test.one('.diff__lines')); const selection = getSelection(); selection.removeAllRanges(); selection.addRange(range); return selection.toString(); })()")
             .await;
-        let lines: Vec<&str> = copied.lines().filter(|line| !line.is_empty()).collect();
+        let lines: Vec<&str> = copied.lines().collect();
+        let first = lines.iter().position(|line| line.starts_with("fn a"));
+        let lines = &lines[first.expect("the first line of code")..];
         assert_eq!(
             lines,
             [
@@ -116,8 +121,11 @@ fn a_copy_holds_code_and_no_signs_or_numbers() {
                 "fn b() { old(1) }",
                 "fn b() { fresh(1) } // why",
                 "<img src=x onerror=alert(1)>",
+                "",
+                "",
                 "}"
-            ]
+            ],
+            "{copied:?}"
         );
         let n_images: usize = tab.eval("__test.all('img').length").await;
         assert_eq!(n_images, 0, "text of a diff is text");
