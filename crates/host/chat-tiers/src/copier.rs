@@ -4,7 +4,7 @@
 //! store's marks it forgets when anything fails: a store may come back with less than it had. A session whose log cannot be
 //! read is left out and said; the others go on.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -101,7 +101,7 @@ pub async fn copy<T: Tier>(
             marks: HashMap::new(),
             refused: &mut refused,
             at: &mut at,
-            unsure: Vec::new(),
+            unsure: BTreeSet::new(),
         };
         let why = tokio::select! {
             () = stopped(&mut stopping) => return,
@@ -164,7 +164,7 @@ struct Copying<'c, T> {
     /// The one that is brought up now.
     at: &'c mut Option<SessionId>,
     /// Those that are looked at again with the next look at the store.
-    unsure: Vec<SessionId>,
+    unsure: BTreeSet<SessionId>,
 }
 
 impl<T: Tier> Copying<'_, T> {
@@ -191,6 +191,11 @@ impl<T: Tier> Copying<'_, T> {
             for _ in 0..left.len() {
                 self.health.set_behind(left.len());
                 let Some(id) = left.pop_front() else { break };
+                // What is refused ends the connection: not before all others are there.
+                if self.refused.contains(&id) && left.iter().any(|it| !self.refused.contains(it)) {
+                    left.push_back(id);
+                    continue;
+                }
                 *self.at = Some(id.clone());
                 let is_up = self.bring_up(&id).await?;
                 *self.at = None;
@@ -204,11 +209,15 @@ impl<T: Tier> Copying<'_, T> {
                 patiently("look", self.tier.look(chat_store::now_ms())).await?;
                 looked = Instant::now();
                 let unsure = std::mem::take(&mut self.unsure);
-                queue(&mut left, unsure, self.refused);
+                queue(&mut left, unsure.into_iter().collect(), self.refused);
             }
-            self.backoff.worked();
-            if self.health.worked() {
-                tracing::info!(tier = T::NAME, "the copies are up to the logs");
+            // Those that are refused are yet to be tried.
+            let is_refused = |id: &SessionId| self.refused.contains(id);
+            if !left.iter().any(is_refused) {
+                self.backoff.worked();
+                if self.health.worked() {
+                    tracing::info!(tier = T::NAME, "the copies are up to the logs");
+                }
             }
             if left.is_empty() {
                 tokio::select! {
@@ -233,7 +242,9 @@ impl<T: Tier> Copying<'_, T> {
                     let forgetting = self.tier.forget(id, &epoch);
                     return patiently("remove a session", forgetting).await;
                 }
-                Removed::Unsure => self.unsure.push(id.clone()),
+                Removed::Unsure => {
+                    self.unsure.insert(id.clone());
+                }
             }
             return Ok(true);
         };

@@ -2,7 +2,7 @@
 //!
 //! All of it is in the schema `turnreel` of the database, in tables that people may ask, too; `sql/schema_1.sql` says what is
 //! where. The rows of a batch and the mark of its session are written in one transaction, so that what is there is exactly what
-//! the log has up to the mark.
+//! the log has up to the mark; while rows of a session are being removed its mark is 0.
 //!
 //! `rows` and `calls` say what rows events make, of `values` that a row can have; `columns` and `write` write them, `schema`
 //! makes the tables, `link` connects, `read` asks.

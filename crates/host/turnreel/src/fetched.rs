@@ -60,6 +60,8 @@ pub(crate) struct Fetching {
     health: Arc<Health>,
     flights: Mutex<HashMap<Wanted, watch::Receiver<Option<Outcome>>>>,
     missed: Mutex<HashMap<Wanted, Instant>>,
+    /// What came back damaged, or had no place here, and when: asking for it again at once would fetch all of it again.
+    failed: Mutex<HashMap<Wanted, Instant>>,
     away_until: Mutex<Option<Instant>>,
     room: Semaphore,
 }
@@ -72,6 +74,7 @@ impl Fetching {
             health,
             flights: Mutex::default(),
             missed: Mutex::default(),
+            failed: Mutex::default(),
             away_until: Mutex::default(),
             room: Semaphore::new(AT_ONCE),
         });
@@ -153,7 +156,10 @@ impl Fetching {
         if let Some(flight) = flights.get(&wanted) {
             return Ok(flight.clone());
         }
-        if locked(&self.away_until).is_some_and(|until| Instant::now() < until) {
+        let has_failed = |at: &Instant| at.elapsed() < MISSED;
+        if locked(&self.away_until).is_some_and(|until| Instant::now() < until)
+            || locked(&self.failed).get(&wanted).is_some_and(has_failed)
+        {
             return Err(away());
         }
         if flights.len() >= MOST_FLIGHTS {
@@ -197,9 +203,13 @@ impl Fetching {
                     Wanted::Session(id) => tracing::warn!(session = id.as_str(), "{why}"),
                     Wanted::Body(sha256) => tracing::warn!(sha256, "{why}"),
                 }
-                // What is damaged there, or does not fit here, is no reason to fetch nothing else.
+                // What is damaged there is no reason to fetch nothing else.
                 if matches!(why, Error::Store { .. }) {
                     *locked(&self.away_until) = Some(Instant::now() + AWAY);
+                } else {
+                    let mut failed = locked(&self.failed);
+                    failed.retain(|_, at| at.elapsed() < MISSED);
+                    failed.insert(wanted.clone(), Instant::now());
                 }
                 Outcome::Failed
             }

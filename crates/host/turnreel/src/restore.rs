@@ -106,11 +106,12 @@ async fn bring(cold: &Cold, store: &Store, stems: &[String], all: bool) -> Resul
                         n_brought += 1;
                         say(&line)?;
                     }
-                    Brought::WasHere(line) => {
+                    Brought::WasHere { line, has_news } => {
                         n_here += 1;
                         // Of all, nobody asked for those that are here.
-                        let line = line.or_else(|| (!all).then(|| format!("{stem}: it is here")));
-                        line.map_or(Ok(()), |line| say(&line))?;
+                        if has_news || !all {
+                            say(&line)?;
+                        }
                     }
                 }
             }

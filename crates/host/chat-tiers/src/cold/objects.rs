@@ -219,7 +219,7 @@ async fn within<V>(
     tokio::time::timeout(patience, asking).await.map_err(|_| {
         let seconds = patience.as_secs();
         let hint = if asks_machine() {
-            format!(" ({ASKS_MACHINE})")
+            format!(" (where no credentials are set up: {ASKS_MACHINE})")
         } else {
             String::new()
         };
@@ -246,7 +246,12 @@ fn asks_machine() -> bool {
 /// cause, and of an answer its status.
 fn refused(what: &'static str, why: &object_store::Error) -> Error {
     // Where a machine gives credentials, which it is asked for before the store is asked anything.
-    let is_of_machine = asks_machine() && why.to_string().contains("/latest/");
+    let is_of_machine = asks_machine() && {
+        let told = why.to_string();
+        ["/latest/api/token", "/latest/meta-data"]
+            .iter()
+            .any(|path| told.contains(path))
+    };
     let mut cause: &dyn std::error::Error = why;
     while let Some(inner) = cause.source() {
         cause = inner;

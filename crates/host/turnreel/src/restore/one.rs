@@ -13,8 +13,8 @@ use super::row;
 pub(super) enum Brought {
     /// It is back.
     Back(String),
-    /// Its log was here; what came of its bodies, where that is to be told.
-    WasHere(Option<String>),
+    /// Its log was here; and what came of its bodies, where that is to be told.
+    WasHere { line: String, has_news: bool },
 }
 
 /// A session, and whether all that its copy has is here now.
@@ -53,23 +53,24 @@ pub(super) async fn bring_back(cold: &Cold, store: &Store, stem: &str) -> Result
             "its log here cannot be opened, and stays as it is: {path}"
         ));
     }
+    if here.as_ref().is_some_and(|here| !has_all(here, &copy)) {
+        let (path, events) = (path.display(), units::grouped(copy.events));
+        return Err(format!(
+            "the object store has another log of it, with {events} events: to bring that back, put away first what is here: {path}"
+        ));
+    }
     let bodies = bring_bodies(cold, store, &copy).await.map_err(said)?;
-    if let Some(here) = here {
-        if !has_all(&here, &copy) {
-            let (path, events) = (path.display(), units::grouped(copy.events));
-            return Err(format!(
-                "the object store has another log of it, with {events} events: to bring that back, put away first what is here: {path}"
-            ));
-        }
+    if here.is_some() {
         let mut told = bodies.told_missing();
         if bodies.brought > 0 {
             let n_brought = units::grouped(bodies.brought as u64);
             told.insert_str(0, &format!("; {n_brought} of its bodies came"));
         }
         return Ok(One {
-            brought: Brought::WasHere(
-                (!told.is_empty()).then(|| format!("{id}: it is here{told}")),
-            ),
+            brought: Brought::WasHere {
+                has_news: !told.is_empty(),
+                line: format!("{id}: it is here{told}"),
+            },
             whole: bodies.whole,
         });
     }

@@ -334,6 +334,9 @@ fn the_address_may_stand_in_the_folders_file_and_one_that_leads_nowhere_is_told(
         .arg(dir.path())
         .env_remove("AWS_ACCESS_KEY_ID")
         .env_remove("AWS_SECRET_ACCESS_KEY")
+        .env_remove("AWS_WEB_IDENTITY_TOKEN_FILE")
+        .env_remove("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI")
+        .env_remove("AWS_CONTAINER_CREDENTIALS_FULL_URI")
         .env("AWS_METADATA_ENDPOINT", "http://127.0.0.1:1");
     let (is_well, _, said) = told(&command.output().unwrap());
     assert!(!is_well);

@@ -196,7 +196,13 @@ impl Command {
                 Some(_) => option
                     .strip_prefix(name)
                     .filter(|rest| !rest.starts_with('-')),
-                None => letters.strip_prefix(name),
+                // `-kfile`, `-storepass:env`: others, which say where it is.
+                None => letters.strip_prefix(name).filter(|rest| {
+                    let goes_on = |char: char| char == ':' || char.is_ascii_alphanumeric();
+                    let is_file = name == "k" && rest.starts_with("file");
+                    let is_other = name.len() > 1 && rest.starts_with(goes_on);
+                    self.value == Value::Attached || !(is_file || is_other)
+                }),
             };
             Some((name, value?))
         })?;
@@ -211,9 +217,21 @@ impl Command {
     /// The argument that is a password, with where it stands in the command.
     fn argument<'c>(&self, command: &'c str) -> Option<(usize, &'c str)> {
         let is_option = |word: &str| word.starts_with(['-', '/']);
+        let is_redirect = |word: &str| {
+            let sign = word.trim_start_matches(|char: char| char.is_ascii_digit());
+            sign.starts_with('>')
+        };
         let mut words = Vec::new();
-        let mut at = 0;
-        for word in command.split_inclusive(char::is_whitespace) {
+        let (mut at, mut quote) = (0, None);
+        let ends = |char: char| {
+            match quote {
+                Some(open) if open == char => quote = None,
+                None if matches!(char, '"' | '\'') => quote = Some(char),
+                _ => {}
+            }
+            quote.is_none() && char.is_whitespace()
+        };
+        for word in command.split_inclusive(ends) {
             let own = word.trim_end().trim_matches(['"', '\'', '`']);
             if let Some(start) = word.find(own).filter(|_| !own.is_empty()) {
                 words.push((at + start, own));
@@ -228,10 +246,13 @@ impl Command {
         if is_last && !has_option {
             return None;
         }
-        let mut arguments = words.into_iter().filter(|(_, word)| !is_option(word));
+        let mut arguments = words
+            .into_iter()
+            .take_while(|(_, word)| !is_redirect(word))
+            .filter(|(_, word)| !is_option(word));
         match self.value {
             Value::Argument(nth) => arguments.nth(nth),
-            _ => arguments.next_back(),
+            _ => arguments.last(),
         }
     }
 }

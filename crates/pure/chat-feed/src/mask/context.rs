@@ -66,8 +66,10 @@ impl Name {
             Name::Word(_, Sort::Random) => is_random(value).then_some("secret"),
             Name::Word(_, Sort::Password) => is_password(value).then_some("password"),
             Name::Word(_, Sort::Short) => {
-                let has_letter = value.contains(|char: char| char.is_ascii_alphabetic());
-                (has_letter && is_password(value)).then_some("password")
+                let has = |is: fn(&u8) -> bool| value.as_bytes().iter().any(is);
+                let is_mixed =
+                    has(u8::is_ascii_alphabetic) && has(|byte| !byte.is_ascii_alphabetic());
+                (is_mixed && !value.contains('=') && is_password(value)).then_some("password")
             }
             Name::Word(_, Sort::Clear) => {
                 // `--secret id=name` says where it is, and `MAX_TOKEN=4096` is a number.

@@ -173,6 +173,8 @@ pub(super) fn find(name: Name, text: &str, at: usize, runs: &mut Runs, all: &mut
                     (Name::Word(_, Sort::Password), Some(Joint::Assigned))
                 )
                 && is_capital
+                // A constant in code is a message to who types one.
+                && text.get(name_ends..here) == Some("=")
                 && has_words
                 && !value.starts_with("[masked")
                 && !is_reference(value)

@@ -64,9 +64,15 @@ fn told(left: &str) -> Option<(usize, &str)> {
         .filter_map(|writer| left.rfind(writer).map(|at| at + writer.len()))
         .max()?;
     let own = &left[writer..];
+    // Another command stands behind it, and is what writes.
+    if ["&& ", "; ", "| "].iter().any(|sign| own.contains(sign)) {
+        return None;
+    }
     let last = match own.chars().next_back()? {
         quote @ ('"' | '\'') => own[..own.len() - 1].rfind(quote)?,
-        _ => own.rfind(char::is_whitespace).map_or(0, |at| at + 1),
+        _ => own
+            .trim_end_matches(|char: char| !char.is_whitespace())
+            .len(),
     };
     Some((writer + last, &own[last..]))
 }

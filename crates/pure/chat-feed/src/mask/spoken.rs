@@ -31,7 +31,8 @@ pub(super) fn find(text: &str, end: usize, all: &mut Vec<Found>) {
     let is_one = has(u8::is_ascii_digit)
         && has(u8::is_ascii_alphabetic)
         && value.len() >= 6
-        && (is_quoted || !is_words(value))
+        // In quotes it may be the name of a field or a file.
+        && ((is_quoted && !value.contains(['/', '_', '.'])) || !is_words(value))
         && !WAYS.iter().any(|way| lower.starts_with(way))
         && is_plain(value);
     if is_one {

@@ -62,8 +62,7 @@ pub(super) fn find(place: Place, word: &str, text: &str, at: usize, all: &mut Ve
         Place::Pair => pair(rest),
         Place::Netrc => {
             let before = &text[text.ceil_char_boundary(at.saturating_sub(120))..at];
-            let is_of_file = before.contains("machine ") || before.contains("default");
-            netrc(rest).filter(|_| is_of_file)
+            netrc(rest).filter(|_| is_of_machine(before))
         }
         Place::Header => header(rest),
         Place::Signature => {
@@ -136,6 +135,13 @@ fn pair(rest: &str) -> Option<Range<usize>> {
     next_quoted(rest, rest.len() - second.len(), "").map(|(range, _)| range)
 }
 
+/// Whether `machine host` stands there, or a line with nothing but `default`.
+fn is_of_machine(before: &str) -> bool {
+    let line = before.trim_end().rsplit('\n').next().unwrap_or_default();
+    let host = before.split_ascii_whitespace().rev().nth(1);
+    host.is_some_and(|word| word.ends_with("machine")) || line.trim() == "default"
+}
+
 /// `name password …`, on one line or two.
 fn netrc(rest: &str) -> Option<Range<usize>> {
     let mut words = words(rest);
@@ -162,6 +168,13 @@ fn header(rest: &str) -> Option<Range<usize>> {
     let own = rest.trim_start_matches(['"', '\'', ' ', ']']);
     let own = own.strip_prefix([':', '=', ','])?;
     let own = own.trim_start_matches(['"', '\'', ' ', '`']);
+    // Words with digits that are no secrets themselves.
+    if ["AWS4-", "OAuth2"]
+        .iter()
+        .any(|scheme| own.starts_with(scheme))
+    {
+        return None;
+    }
     let scheme = own.trim_start_matches(|char: char| char.is_ascii_alphabetic() || char == '-');
     let value = match (own.len() - scheme.len(), scheme.strip_prefix(' ')) {
         (1.., Some(value)) => {

@@ -244,7 +244,11 @@ impl SandboxAgent {
             left = found.map_or(left, |(_, rest)| rest);
             *kind == Kind::Thinking && found.is_some()
         };
-        if message.pending.is_empty() || !message.pending.iter().all(&mut was_thought) {
+        // What else was written is an answer, and stays.
+        if message.pending.is_empty()
+            || !message.pending.iter().all(&mut was_thought)
+            || !left.is_empty()
+        {
             return;
         }
         message.part = None;

@@ -25,6 +25,9 @@ pub(super) struct Bus {
     /// Calls that run, by their message, and messages that are over with them.
     running: BTreeMap<String, BTreeSet<String>>,
     waiting: BTreeSet<String>,
+    /// Messages in which a model took a step, and those that have calls without one: commands that the user ran.
+    stepped: BTreeSet<String>,
+    commands: BTreeSet<String>,
     pub(super) open: OpenCalls,
     pub(super) newest_ms: i64,
     pub(super) used: Instant,
@@ -39,6 +42,8 @@ impl Bus {
             over: BTreeSet::new(),
             running: BTreeMap::new(),
             waiting: BTreeSet::new(),
+            stepped: BTreeSet::new(),
+            commands: BTreeSet::new(),
             open: OpenCalls::default(),
             newest_ms: 0,
             used: Instant::now(),
@@ -135,9 +140,15 @@ impl Bus {
             return None;
         }
         let session = info.get("sessionID")?.as_str()?.to_owned();
-        if finish.is_none() && !has_failed && self.running.contains_key(id) {
-            self.waiting.insert(id.to_owned());
-            return None;
+        if finish.is_none() && !has_failed {
+            if !self.commands.contains(id) {
+                // An answer that was cut off: the agent makes room, and goes on.
+                return None;
+            }
+            if self.running.contains_key(id) {
+                self.waiting.insert(id.to_owned());
+                return None;
+            }
         }
         self.over.insert(id.to_owned()).then_some(session)
     }
@@ -145,7 +156,13 @@ impl Bus {
     fn over_with_part(&mut self, part: &Value) -> Option<String> {
         let text = |name: &str| part.get(name).and_then(Value::as_str);
         let (id, message) = (text("id")?, text("messageID")?);
+        if text("type") == Some("step-start") {
+            self.stepped.insert(message.to_owned());
+        }
         let status = part.pointer("/state/status")?.as_str()?;
+        if !self.stepped.contains(message) {
+            self.commands.insert(message.to_owned());
+        }
         if matches!(status, "pending" | "running") {
             let running = self.running.entry(message.to_owned()).or_default();
             running.insert(id.to_owned());
@@ -255,6 +272,15 @@ mod tests {
         }
     }
 
+    fn begin() -> Event {
+        let info = json!({"id": "ses_1", "directory": "/w", "title": "t", "time": {"created": 1}});
+        row(
+            0,
+            "session.created",
+            &json!({"sessionID": "ses_1", "info": info}),
+        )
+    }
+
     fn message(seq: i64, role: &str) -> Event {
         let info = json!({"id": format!("msg_{seq}"), "sessionID": "ses_1", "role": role,
             "time": {"created": 1_790_000_000_000_i64 + seq}, "agent": "build",
@@ -278,12 +304,6 @@ mod tests {
 
     #[test]
     fn a_prompt_after_an_end_that_was_told_is_new_work() {
-        let info = json!({"id": "ses_1", "directory": "/w", "title": "t", "time": {"created": 1}});
-        let begin = row(
-            0,
-            "session.created",
-            &json!({"sessionID": "ses_1", "info": info}),
-        );
         let told = Told {
             seqs: [("ses_1".to_owned(), 4)].into(),
             ended: true,
@@ -292,7 +312,7 @@ mod tests {
         let mut events = Vec::new();
         // It was cut off in the middle of an answer.
         for row in [
-            begin,
+            begin(),
             message(1, "user"),
             text(2, 1),
             message(3, "assistant"),
@@ -315,12 +335,6 @@ mod tests {
 
     #[test]
     fn a_row_that_cannot_be_read_is_named_once() {
-        let info = json!({"id": "ses_1", "directory": "/w", "title": "t", "time": {"created": 1}});
-        let begin = row(
-            0,
-            "session.created",
-            &json!({"sessionID": "ses_1", "info": info}),
-        );
         let broken = Event {
             data: Data::Text("{\"sessionID\":".to_owned()),
             ..row(1, "message.updated", &json!({}))
@@ -331,7 +345,7 @@ mod tests {
         };
         let mut bus = Bus::new(Told::default());
         let mut events = Vec::new();
-        for row in [&begin, &broken, &long, &broken] {
+        for row in [&begin(), &broken, &long, &broken] {
             bus.feed(row, &mut events);
         }
         let notices = events.iter().filter_map(|event| match &event.payload {
@@ -349,15 +363,51 @@ mod tests {
         assert!(notices[1].1.contains("20000000 bytes"), "{notices:?}");
     }
 
+    /// The answer of a message is whole, and no word says how it ended.
+    fn whole(seq: i64, of: i64) -> Event {
+        let mut whole = message(seq, "assistant");
+        if let Data::Text(data) = &mut whole.data {
+            *data = data
+                .replace(&format!("msg_{seq}"), &format!("msg_{of}"))
+                .replace("\"created\"", "\"completed\":1790000000005,\"created\"");
+        }
+        whole
+    }
+
+    fn n_ends(events: &[ChatEvent]) -> usize {
+        let is_end = |event: &&ChatEvent| matches!(event.payload, chat_event::Payload::TurnEnd(_));
+        events.iter().filter(is_end).count()
+    }
+
+    /// The agent makes room where the model's context was too small for it, and goes on.
+    #[test]
+    fn an_answer_that_was_cut_off_ends_no_turn() {
+        let step = json!({"id": "prt_4", "messageID": "msg_3", "sessionID": "ses_1", "type": "step-start"});
+        let step = row(
+            4,
+            "message.part.updated",
+            &json!({"sessionID": "ses_1", "part": step}),
+        );
+        for rows in [vec![], vec![step]] {
+            let mut bus = Bus::new(Told::default());
+            let mut events = Vec::new();
+            let prompted = [
+                begin(),
+                message(1, "user"),
+                text(2, 1),
+                message(3, "assistant"),
+            ];
+            for row in prompted.into_iter().chain(rows).chain([whole(5, 3)]) {
+                bus.feed(&row, &mut events);
+            }
+            assert!(!events.is_empty());
+            assert_eq!(n_ends(&events), 0, "{events:?}");
+        }
+    }
+
     /// The message of a command that the user ran is over before its call, and says not how it ended.
     #[test]
     fn a_command_of_the_user_is_over_with_its_call() {
-        let info = json!({"id": "ses_1", "directory": "/w", "title": "t", "time": {"created": 1}});
-        let begin = row(
-            0,
-            "session.created",
-            &json!({"sessionID": "ses_1", "info": info}),
-        );
         let call = |seq: i64, status: &str| {
             let state = json!({"status": status, "input": {"command": "ls"}, "output": "a", "title": "",
                 "metadata": {"output": "a"}, "time": {"start": 1_790_000_000_003_i64, "end": 1_790_000_000_004_i64}});
@@ -369,34 +419,22 @@ mod tests {
                 &json!({"sessionID": "ses_1", "part": part}),
             )
         };
-        let mut over = message(5, "assistant");
-        if let Data::Text(data) = &mut over.data {
-            *data = data
-                .replace("msg_5", "msg_3")
-                .replace("\"created\"", "\"completed\":1790000000005,\"created\"");
-        }
         let mut bus = Bus::new(Told::default());
         let mut events = Vec::new();
         let rows = [
-            begin,
+            begin(),
             message(1, "user"),
             text(2, 1),
             message(3, "assistant"),
             call(4, "running"),
-            over,
+            whole(5, 3),
         ];
         for row in rows {
             bus.feed(&row, &mut events);
         }
-        let ends = |events: &[ChatEvent]| {
-            let ends = events
-                .iter()
-                .filter(|event| matches!(event.payload, chat_event::Payload::TurnEnd(_)));
-            ends.count()
-        };
-        assert_eq!(ends(&events), 0, "{events:?}");
+        assert_eq!(n_ends(&events), 0, "{events:?}");
         bus.feed(&call(6, "completed"), &mut events);
-        assert_eq!(ends(&events), 1, "{events:?}");
+        assert_eq!(n_ends(&events), 1, "{events:?}");
         let result = events.iter().find_map(|event| match &event.payload {
             chat_event::Payload::ToolResult(result) => Some(result.error.is_none()),
             _ => None,

@@ -3,17 +3,17 @@
 WITH
 calls AS (
     DELETE FROM turnreel.tool_calls
-    WHERE ctid = ANY (ARRAY (SELECT ctid FROM turnreel.tool_calls WHERE session = $1 LIMIT $2))
+    WHERE ctid = ANY (ARRAY (SELECT ctid FROM turnreel.tool_calls WHERE session = $1 LIMIT $2 FOR UPDATE))
     RETURNING 1
 ),
 changes AS (
     DELETE FROM turnreel.file_changes
-    WHERE ctid = ANY (ARRAY (SELECT ctid FROM turnreel.file_changes WHERE session = $1 LIMIT $2))
+    WHERE ctid = ANY (ARRAY (SELECT ctid FROM turnreel.file_changes WHERE session = $1 LIMIT $2 FOR UPDATE))
     RETURNING 1
 ),
 failures AS (
     DELETE FROM turnreel.errors
-    WHERE ctid = ANY (ARRAY (SELECT ctid FROM turnreel.errors WHERE session = $1 LIMIT $2))
+    WHERE ctid = ANY (ARRAY (SELECT ctid FROM turnreel.errors WHERE session = $1 LIMIT $2 FOR UPDATE))
     RETURNING 1
 )
 SELECT greatest(
