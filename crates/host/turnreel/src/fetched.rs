@@ -35,7 +35,7 @@ const MOST_MISSED: usize = 10_000;
 const AT_ONCE: usize = 4;
 const MOST_FLIGHTS: usize = 64;
 
-/// A store that was away is left alone for so long.
+/// A store that was away is left alone for so long; so is what is damaged there, and twice as long with each time that it is.
 const AWAY: Duration = Duration::from_secs(2);
 
 /// What may be elsewhere.
@@ -60,8 +60,8 @@ pub(crate) struct Fetching {
     health: Arc<Health>,
     flights: Mutex<HashMap<Wanted, watch::Receiver<Option<Outcome>>>>,
     missed: Mutex<HashMap<Wanted, Instant>>,
-    /// What came back damaged, or had no place here, and when: asking for it again at once would fetch all of it again.
-    failed: Mutex<HashMap<Wanted, Instant>>,
+    /// What came back damaged, or had no place here: how often, and when last. Asking at once would fetch all of it again.
+    failed: Mutex<HashMap<Wanted, (u32, Instant)>>,
     away_until: Mutex<Option<Instant>>,
     room: Semaphore,
 }
@@ -156,9 +156,12 @@ impl Fetching {
         if let Some(flight) = flights.get(&wanted) {
             return Ok(flight.clone());
         }
-        let has_failed = |at: &Instant| at.elapsed() < MISSED;
+        let rests = |(times, at): &(u32, Instant)| {
+            let rest = AWAY.saturating_mul(1 << (times - 1).min(5));
+            at.elapsed() < rest
+        };
         if locked(&self.away_until).is_some_and(|until| Instant::now() < until)
-            || locked(&self.failed).get(&wanted).is_some_and(has_failed)
+            || locked(&self.failed).get(&wanted).is_some_and(rests)
         {
             return Err(away());
         }
@@ -196,7 +199,10 @@ impl Fetching {
             }
         };
         match fetched {
-            Ok(true) => Outcome::Here,
+            Ok(true) => {
+                locked(&self.failed).remove(wanted);
+                Outcome::Here
+            }
             Ok(false) => Outcome::Nowhere,
             Err(why) => {
                 match wanted {
@@ -208,8 +214,10 @@ impl Fetching {
                     *locked(&self.away_until) = Some(Instant::now() + AWAY);
                 } else {
                     let mut failed = locked(&self.failed);
-                    failed.retain(|_, at| at.elapsed() < MISSED);
-                    failed.insert(wanted.clone(), Instant::now());
+                    // Longer ago than the longest rest.
+                    failed.retain(|_, (_, at)| at.elapsed() < 2 * MISSED);
+                    let times = failed.get(wanted).map_or(0, |(times, _)| *times);
+                    failed.insert(wanted.clone(), (times + 1, Instant::now()));
                 }
                 Outcome::Failed
             }
