@@ -273,8 +273,17 @@ mod tests {
         let pi = folder.join("pi");
         std::fs::copy("/bin/sleep", &pi).unwrap();
         let run = |program: &Path, folder: &Path| {
-            let child = Command::new(program).arg("60").current_dir(folder).spawn();
-            child.unwrap()
+            let mut command = Command::new(program);
+            command.arg("60").current_dir(folder);
+            loop {
+                match command.spawn() {
+                    // Another test's process, which has not begun to run yet, has the file as it was written.
+                    Err(why) if why.kind() == std::io::ErrorKind::ExecutableFileBusy => {
+                        std::thread::sleep(Duration::from_millis(10));
+                    }
+                    child => return child.unwrap(),
+                }
+            }
         };
         let look_for = |holders: &mut Holders| {
             let folder = folder.clone();
