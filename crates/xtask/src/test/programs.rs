@@ -14,6 +14,9 @@ use crate::{command, report};
 /// Below this folder lie the packages whose tests mostly wait.
 const WAITING: &str = "crates/host";
 
+/// Of those the ones that take minutes, which begin first: else the others are done, and one of them goes on alone.
+const LONGEST: &[&str] = &["tiers", "watch"];
+
 /// One test program.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Program {
@@ -78,9 +81,10 @@ pub(super) fn run(
     environment: &(dyn Fn(&mut Command) + Sync),
     counts: &mut Counts,
 ) -> Vec<String> {
-    let (waiting, computing): (Vec<_>, Vec<_>) = programs
+    let (mut waiting, computing): (Vec<_>, Vec<_>) = programs
         .into_iter()
         .partition(|program| program.folder.to_string_lossy().contains(WAITING));
+    waiting.sort_by_key(|program| !LONGEST.contains(&program.target.as_str()));
     let left: VecDeque<Program> = waiting.into_iter().chain(computing).collect();
     let left = Mutex::new(left);
     let done = Mutex::new((counts, Vec::new()));
