@@ -187,15 +187,14 @@ impl<T: Tier> Copying<'_, T> {
             let (newest, changed) = self.logs.changed_since(seen);
             seen = newest;
             queue(&mut left, changed, self.refused);
-            // Those that are there now: what changes meanwhile is behind them.
-            for _ in 0..left.len() {
+            // Those that are there now: what changes meanwhile is behind them. What is refused ends the connection, so it is
+            // tried once all others are there.
+            let is_refused = |id: &&SessionId| self.refused.contains(*id);
+            let n_others = left.len() - left.iter().filter(is_refused).count();
+            let n_tried = if n_others > 0 { n_others } else { left.len() };
+            for _ in 0..n_tried {
                 self.health.set_behind(left.len());
                 let Some(id) = left.pop_front() else { break };
-                // What is refused ends the connection: not before all others are there.
-                if self.refused.contains(&id) && left.iter().any(|it| !self.refused.contains(it)) {
-                    left.push_back(id);
-                    continue;
-                }
                 *self.at = Some(id.clone());
                 let is_up = self.bring_up(&id).await?;
                 *self.at = None;

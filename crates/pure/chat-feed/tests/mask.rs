@@ -1,5 +1,5 @@
-//! What holds of masking: a secret that was planted is nowhere in what is written, however it was cut, written down or
-//! hidden, and nothing else is changed.
+//! What holds of masking: a planted secret is nowhere in what is written, however it was cut or hidden; the rest stays.
+//! One file: all of it is made of the same few events, and read back the same way.
 
 // Helpers of tests may panic as the tests do.
 #![allow(clippy::expect_used)]

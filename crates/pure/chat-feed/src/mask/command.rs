@@ -2,8 +2,8 @@
 //! `openssl -passin pass:password`), or as an argument (`htpasswd -b file name password`). Options that say what they are
 //! (`--password`) are found by their names.
 
-use super::context::is_reference;
-use super::find::{Found, is_placeholder};
+use super::context::is_itself;
+use super::find::Found;
 
 /// A program that takes a password so.
 #[derive(Clone, Copy, Debug)]
@@ -163,9 +163,7 @@ pub(super) fn find(of: &Command, text: &str, at: usize, all: &mut Vec<Found>) {
 fn note(password: Option<(usize, &str)>, all: &mut Vec<Found>) {
     if let Some((at, password)) = password
         && password.len() >= 3
-        && !is_placeholder(password)
-        && !is_reference(password)
-        && !password.starts_with("[masked")
+        && is_itself(password)
     {
         all.push(Found::named(at, password, "password"));
     }

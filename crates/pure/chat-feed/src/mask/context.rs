@@ -163,11 +163,12 @@ fn is_of_service(value: &str) -> bool {
 
 /// Whether a value can be a password where its place leaves no doubt that there is one: any word.
 pub(super) fn is_plain(value: &str) -> bool {
-    (4..=512).contains(&value.len())
-        && !value.contains(char::is_whitespace)
-        && !is_placeholder(value)
-        && !is_reference(value)
-        && !value.starts_with("[masked")
+    (4..=512).contains(&value.len()) && !value.contains(char::is_whitespace) && is_itself(value)
+}
+
+/// Whether a value is no stand-in, and none that was masked before.
+pub(super) fn is_itself(value: &str) -> bool {
+    !is_placeholder(value) && !is_reference(value) && !value.starts_with("[masked")
 }
 
 /// Whether a value only says where the secret is.

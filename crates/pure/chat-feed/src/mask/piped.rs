@@ -1,7 +1,7 @@
 //! Passwords that a program is given by another one: `echo … | sudo -S`, `docker login --password-stdin <<< …`.
 
-use super::context::is_reference;
-use super::find::{Found, is_placeholder};
+use super::context::is_itself;
+use super::find::Found;
 
 /// Words of commands that read a password so. `name:password` is what `chpasswd` reads.
 pub(super) const READERS: &[&str] = &[
@@ -42,11 +42,7 @@ pub(super) fn find(reader: &'static str, text: &str, at: usize, all: &mut Vec<Fo
         Some((name, password)) => (start + name.len() + 1, password),
         None => (start, value),
     };
-    if value.len() >= 3
-        && !is_placeholder(value)
-        && !is_reference(value)
-        && !value.starts_with("[masked")
-    {
+    if value.len() >= 3 && is_itself(value) {
         all.push(Found::named(start, value, "password"));
     }
 }

@@ -46,7 +46,7 @@ pub(super) const PLACES: &[(&str, Place)] = &[
 /// So much is looked at behind such a place.
 const MOST_BYTES: usize = 300;
 
-/// The secret behind a place's word that ends at `from`.
+/// The secret behind a place's word that begins at `at`.
 pub(super) fn find(place: Place, word: &str, text: &str, at: usize, all: &mut Vec<Found>) {
     let from = at + word.len();
     let rest = &text[from..text.floor_char_boundary(from + MOST_BYTES)];
