@@ -5,6 +5,9 @@
 //! of what the plan says. One round would not do: what is said at the end of a session (a whole token) tells what stands
 //! cut at its beginning, and a text that came in pieces can be judged only when it is whole.
 //!
+//! What is masked before it is stored cannot wait for its end: [`LiveMasker`] takes the events of a session as they come, and
+//! masks what tells itself by then; no names and addresses, which the session's own people may need.
+//!
 //! What is looked through are the strings of each event's line, keys and unknown fields too, as they read: with the
 //! escapes of JSON undone, as often as there are any; and numbers whose names say that they are passwords, in the place of
 //! which there are strings then. The same value always has the same label. Nothing else of an event changes, neither its
@@ -20,10 +23,13 @@ mod context;
 mod credentials;
 mod entropy;
 mod find;
+mod flow;
+mod flows;
 mod keywords;
 mod known;
 mod labels;
 mod line;
+mod live;
 mod masker;
 mod named;
 mod names;
@@ -39,7 +45,9 @@ mod spoken;
 mod stated;
 mod views;
 mod within;
+mod write;
 
 pub use labels::kinds;
+pub use live::LiveMasker;
 pub use masker::Masker;
 pub use plan::{KindFound, Place, Plan, Scan};

@@ -4,6 +4,8 @@
 // Helpers of tests may panic as the tests do.
 #![allow(clippy::expect_used)]
 
+#[path = "support/mask_live.rs"]
+mod mask_live;
 #[path = "support/mask_plan.rs"]
 mod mask_plan;
 
@@ -11,6 +13,7 @@ use chat_event::ChatEvent;
 use chat_feed::mask::Masker;
 use serde_json::json;
 
+use mask_live::stored_live;
 use mask_plan::plan_of;
 
 /// What a result that reads so is written as.
@@ -30,6 +33,12 @@ fn assert_all_masked(texts: &[&str], secret: &str, kind: &str) {
         let expected = text.replace(secret, &format!("[masked: {kind} #1]"));
         assert_ne!(&expected, text, "a secret stands in it");
         assert_eq!(is, expected);
+        let expected = text.replace(secret, &format!("[masked: {kind}]"));
+        for (at, _) in text.char_indices() {
+            let (first, rest) = text.split_at(at);
+            let pieces = [first, rest];
+            assert_eq!(stored_live(&pieces), expected, "{pieces:?}");
+        }
     }
 }
 

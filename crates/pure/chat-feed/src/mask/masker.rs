@@ -12,9 +12,13 @@ use super::labels::Labels;
 use super::line::{self, Text};
 use super::parts::{Span, piece_of};
 use super::plan::{Plan, Read, found_in, is_piece, read};
+use super::write::replaced;
 
 /// A string is looked through again after it was changed, until nothing is found; never so often.
-const MOST_ROUNDS: usize = 4;
+pub(super) const MOST_ROUNDS: usize = 4;
+
+/// What stands in the place of a string in which there is always more to be found.
+pub(super) const UNRESTING: &str = "[masked: all of this text]";
 
 /// Masks the events of a session, in the order in which they were scanned.
 #[derive(Debug)]
@@ -138,7 +142,7 @@ impl Masker {
             changed = Some(replaced);
         }
         // What cannot be brought to rest is not written.
-        Some("[masked: all of this text]".to_owned())
+        Some(UNRESTING.to_owned())
     }
 
     fn piece(&mut self, raw: &str, spans: &[Span], event_type: &str) -> Option<String> {
@@ -171,33 +175,24 @@ impl Masker {
         is_id: bool,
         event_type: &str,
     ) -> String {
-        let mut out = String::with_capacity(raw.len());
-        let mut copied = 0;
+        let mut stretches = Vec::with_capacity(spans.len());
         for (found, begins) in spans {
-            let range = match read {
-                Read::Raw(_) => found.range.clone(),
-                Read::View(view) => view.in_source(&found.range),
-            };
-            let range = range.start.max(copied)..range.end.max(copied);
-            out.push_str(raw.get(copied..range.start).unwrap_or_default());
-            copied = range.end;
             if !begins {
+                stretches.push((&found.range, String::new()));
                 continue;
             }
             let label = self.labels.of(found);
-            if let Some(labelled) = self.labels.get(label) {
-                out.push_str(&if is_id {
-                    labelled.id()
-                } else {
-                    labelled.text()
-                });
-            }
+            let labelled = self.labels.get(label);
+            let text = labelled.map(|labelled| match is_id {
+                true => labelled.id(),
+                false => labelled.text(),
+            });
+            stretches.push((&found.range, text.unwrap_or_default()));
             *self
                 .masked
                 .entry((found.kind, event_type.to_owned()))
                 .or_insert(0) += 1;
         }
-        out.push_str(raw.get(copied..).unwrap_or_default());
-        out
+        replaced(raw, read, stretches.into_iter())
     }
 }

@@ -23,14 +23,14 @@ pub(super) fn piece_of(event: &ChatEvent) -> Option<(&'static str, &str)> {
 
 /// What a piece is a piece of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Whole {
+pub(super) struct Whole {
     sort: &'static str,
     place: [String; 3],
 }
 
 impl Whole {
     /// What the event is a piece of, or what it brings whole, which ends the pieces.
-    fn of(event: &ChatEvent) -> Option<(Whole, bool)> {
+    pub(super) fn of(event: &ChatEvent) -> Option<(Whole, bool)> {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let (sort, is_piece, call) = match &event.payload {
             Payload::AssistantChunk(_) => ("answer", true, None),

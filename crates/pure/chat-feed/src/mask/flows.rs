@@ -1,0 +1,267 @@
+//! The texts of a session that come in pieces, each masked by itself while it comes.
+
+use std::collections::BTreeMap;
+
+use chat_event::{ChatEvent, Payload};
+
+use super::flow::{Flow, HALF, Look, label_of};
+use super::parts::{Whole, piece_of};
+
+/// Texts that may be open beside each other; the oldest is taken to have ended where there are more.
+const MOST_OPEN: usize = 256;
+
+/// Which text it is, its part, and which of several that are shown as one.
+type Name = (Whole, Option<u32>, String);
+
+/// One text, and the last event that brought something of it.
+#[derive(Debug)]
+struct Open {
+    flow: Flow,
+    last: ChatEvent,
+    /// The number that the next piece has; `None` where they have none.
+    next: Option<u64>,
+    /// How many characters came, where it is known.
+    n_chars: Option<u64>,
+    /// When it was pushed to last: as a count of all pieces.
+    at: u64,
+    /// What came before the next piece is lost, or is yet to come: its first word may be half of one.
+    is_torn: bool,
+}
+
+/// The open texts of a session.
+#[derive(Debug, Default)]
+pub(super) struct Flows {
+    open: BTreeMap<Name, Open>,
+    n_pieces: u64,
+}
+
+impl Flows {
+    /// Whether something waits to be given.
+    pub(super) fn hold(&self) -> bool {
+        self.open.values().any(|open| open.flow.holds())
+    }
+
+    /// A piece that is in the log, of a text that may go on: what was held of it is lost.
+    pub(super) fn resume(&mut self, event: &ChatEvent) {
+        let (Some(name), Some((_, text))) = (name_of(event), piece_of(event)) else {
+            return;
+        };
+        let before = self.open.remove(&name);
+        let given = before.map(|open| open.flow.into_text()).unwrap_or_default() + text;
+        let mut open = self.opened(event, Flow::behind(&given));
+        open.next = index_of(event).map(|index| index + 1);
+        open.n_chars = None;
+        // Words that waited did so at their beginning.
+        open.is_torn = given.is_empty() || given.ends_with(char::is_whitespace);
+        self.open.insert(name, open);
+    }
+
+    /// The piece as it may be given now, and before it what others have to give that are taken to have ended.
+    pub(super) fn push(&mut self, mut event: ChatEvent, look: &mut dyn Look) -> Vec<ChatEvent> {
+        let (Some(name), Some((_, text))) = (name_of(&event), piece_of(&event)) else {
+            return vec![event];
+        };
+        let mut events = self.make_room(&name, look);
+        let text = text.to_owned();
+        let index = index_of(&event);
+        let is_first = !self.open.contains_key(&name);
+        let mut open = match self.open.remove(&name) {
+            Some(open) => open,
+            None => self.opened(&event, Flow::default()),
+        };
+        // Some begin with 1.
+        open.is_torn |= is_first && index > Some(1);
+        if open
+            .next
+            .is_some_and(|next| index.is_some_and(|index| index != next))
+        {
+            // One that comes too early or too late is looked at alone: its first and last words may be halves.
+            set_text(&mut event, alone(&text, look));
+            self.open.insert(name, open);
+            events.push(event);
+            return events;
+        }
+        open.next = index.map(|index| index + 1);
+        let mut text = open.in_place(&mut event, &text);
+        if std::mem::take(&mut open.is_torn) {
+            let (first, rest) = first_word(&text);
+            text = format!("{}{rest}", half(first));
+        }
+        let given = open.flow.push(&text, look);
+        set_text(&mut event, given);
+        self.n_pieces += 1;
+        open.at = self.n_pieces;
+        open.last = event.clone();
+        self.open.insert(name, open);
+        events.push(event);
+        events
+    }
+
+    /// The event says what a text was: what waits of it is in there.
+    pub(super) fn forget_whole_of(&mut self, event: &ChatEvent) {
+        let Some((whole, _)) = Whole::of(event) else {
+            return;
+        };
+        let part = part_of(event);
+        self.open
+            .retain(|(of, its_part, _), _| *of != whole || (part.is_some() && *its_part != part));
+    }
+
+    /// What waits of the texts that these events are the last of.
+    pub(super) fn finish(
+        &mut self,
+        ends: impl Fn(&ChatEvent) -> bool,
+        look: &mut dyn Look,
+    ) -> Vec<ChatEvent> {
+        self.each_rest(ends, &mut |flow| flow.finish(look))
+    }
+
+    /// What waits of all texts, which may go on.
+    pub(super) fn pause(&mut self, look: &mut dyn Look) -> Vec<ChatEvent> {
+        self.each_rest(|_| true, &mut |flow| flow.pause(look))
+    }
+
+    fn each_rest(
+        &mut self,
+        which: impl Fn(&ChatEvent) -> bool,
+        rest: &mut dyn FnMut(&mut Flow) -> String,
+    ) -> Vec<ChatEvent> {
+        let open = self.open.values_mut();
+        let mut open: Vec<_> = open.filter(|open| which(&open.last)).collect();
+        open.sort_by_key(|open| open.at);
+        open.into_iter()
+            .filter_map(|open| open.rest(rest))
+            .collect()
+    }
+
+    /// Forgets texts of which nothing waits.
+    pub(super) fn forget(&mut self, which: impl Fn(&ChatEvent) -> bool) {
+        self.open
+            .retain(|_, open| open.flow.holds() || !which(&open.last));
+    }
+
+    fn opened(&self, event: &ChatEvent, flow: Flow) -> Open {
+        Open {
+            flow,
+            last: event.clone(),
+            next: None,
+            n_chars: Some(0),
+            at: self.n_pieces,
+            is_torn: false,
+        }
+    }
+
+    fn make_room(&mut self, name: &Name, look: &mut dyn Look) -> Vec<ChatEvent> {
+        if self.open.len() < MOST_OPEN || self.open.contains_key(name) {
+            return Vec::new();
+        }
+        let oldest = self.open.iter().min_by_key(|(_, open)| open.at);
+        let oldest = oldest.map(|(name, _)| name.clone());
+        let oldest = oldest.and_then(|name| self.open.remove(&name));
+        let rest = oldest.and_then(|mut open| open.rest(&mut |flow| flow.finish(look)));
+        rest.into_iter().collect()
+    }
+}
+
+impl Open {
+    /// What of a piece is new, behind what came before; a hole is marked, as a reader would be shown it. The piece says no more
+    /// where it stands: what is given stands elsewhere.
+    fn in_place(&mut self, event: &mut ChatEvent, text: &str) -> String {
+        let n_chars = text.chars().count() as u64;
+        let offset = match &mut event.payload {
+            Payload::ToolInputChunk(chunk) => chunk.offset.take(),
+            _ => None,
+        };
+        let (Some(offset), Some(have)) = (offset, self.n_chars) else {
+            self.n_chars = self.n_chars.map(|have| have + n_chars);
+            return text.to_owned();
+        };
+        self.n_chars = Some(have.max(offset.saturating_add(n_chars)));
+        if offset > have {
+            return format!("…{text}");
+        }
+        let n_known = usize::try_from(have - offset).unwrap_or(usize::MAX);
+        text.chars().skip(n_known).collect()
+    }
+
+    /// What waits, as an event of its own.
+    fn rest(&mut self, rest: &mut dyn FnMut(&mut Flow) -> String) -> Option<ChatEvent> {
+        if !self.flow.holds() {
+            return None;
+        }
+        let text = rest(&mut self.flow);
+        let mut event = self.last.clone();
+        // The log names it.
+        event.id = String::new();
+        event.extra = chat_event::Extra::default();
+        match &mut event.payload {
+            Payload::AssistantChunk(chunk) => chunk.index = None,
+            Payload::ThinkingChunk(chunk) => chunk.index = None,
+            _ => {}
+        }
+        let is_empty = text.is_empty();
+        set_text(&mut event, text);
+        (!is_empty).then_some(event)
+    }
+}
+
+fn name_of(event: &ChatEvent) -> Option<Name> {
+    let (whole, is_piece) = Whole::of(event)?;
+    let stream = match &event.payload {
+        Payload::ToolOutputChunk(chunk) => chunk.stream.clone(),
+        _ => None,
+    };
+    is_piece.then(|| (whole, part_of(event), stream.unwrap_or_default()))
+}
+
+fn part_of(event: &ChatEvent) -> Option<u32> {
+    match &event.payload {
+        Payload::AssistantChunk(chunk) => chunk.part,
+        Payload::AssistantDone(done) => done.part,
+        Payload::ThinkingChunk(chunk) => chunk.part,
+        Payload::ThinkingDone(done) => done.part,
+        _ => None,
+    }
+}
+
+fn index_of(event: &ChatEvent) -> Option<u64> {
+    match &event.payload {
+        Payload::AssistantChunk(chunk) => chunk.index,
+        Payload::ThinkingChunk(chunk) => chunk.index,
+        _ => None,
+    }
+}
+
+fn set_text(event: &mut ChatEvent, text: String) {
+    match &mut event.payload {
+        Payload::AssistantChunk(chunk) => chunk.text = text,
+        Payload::ThinkingChunk(chunk) => chunk.text = text,
+        Payload::ToolInputChunk(chunk) => chunk.chunk = text,
+        Payload::ToolOutputChunk(chunk) => chunk.chunk = text,
+        _ => {}
+    }
+}
+
+/// A piece by itself, its first and its last word masked where they may be the halves of a secret.
+fn alone(text: &str, look: &mut dyn Look) -> String {
+    let (first, rest) = first_word(text);
+    let last = rest.rfind(char::is_whitespace).unwrap_or(0);
+    let space = rest[last..].chars().next().map_or(0, char::len_utf8);
+    let (middle, last) = rest.split_at(last + space);
+    let middle = Flow::default().push_all(middle, look);
+    format!("{}{middle}{}", half(first), half(last))
+}
+
+fn first_word(text: &str) -> (&str, &str) {
+    text.split_at(text.find(char::is_whitespace).unwrap_or(text.len()))
+}
+
+/// What stands in the place of a word that may be half of a secret. Less of one tells nothing.
+fn half(word: &str) -> String {
+    match word.len() >= LEAST_HALF_BYTES {
+        true => label_of(HALF),
+        false => word.to_owned(),
+    }
+}
+
+const LEAST_HALF_BYTES: usize = 4;

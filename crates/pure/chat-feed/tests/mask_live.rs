@@ -1,0 +1,241 @@
+//! What is masked before it is stored: a text in pieces is what it would be in one, whatever the pieces; nothing is lost, and
+//! nothing that was held back waits behind the end of what it belongs to.
+
+// Helpers of tests may panic as the tests do.
+#![allow(clippy::expect_used)]
+
+#[path = "support/mask_live.rs"]
+mod mask_live;
+
+use chat_event::{ChatEvent, Payload};
+use chat_feed::mask::LiveMasker;
+use proptest::prelude::*;
+use serde_json::json;
+
+use mask_live::stored_live;
+
+const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+
+/// Stretches of which texts are made, and what each is stored as.
+fn stretch() -> impl Strategy<Value = (String, String)> {
+    let plain = |text: &'static str| Just((text.to_owned(), text.to_owned()));
+    let masked = |text: &str, secret: &str, kind: &str| {
+        let stored = text.replace(secret, &format!("[masked: {kind}]"));
+        Just((text.to_owned(), stored))
+    };
+    let key = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA04up8hoqzS1\nq7Ftpae0Z3xbZ8sT+Zm2u0JXkA\n-----END RSA PRIVATE KEY-----\n";
+    let key_stored = "-----BEGIN RSA PRIVATE KEY-----\n[masked: private key]\n[masked: private key]\n-----END RSA PRIVATE KEY-----\n";
+    prop_oneof![
+        plain("The quick brown fox, it says, jumps.\n"),
+        plain("I'll run `cargo test` and echo what it says to you.\n"),
+        plain("日本語の文章には空白がありません。"),
+        plain("let x = \"y\"; // \u{1f600}\n"),
+        plain("a mnemonic device helps; it is one\n"),
+        plain("{\"path\":\"src/lib.rs\",\"n\":12}\n"),
+        masked(
+            &format!("the token {TOKEN} is here\n"),
+            TOKEN,
+            "github token"
+        ),
+        masked("export DB_PASSWORD=Tr0ub4dor\n", "Tr0ub4dor", "password"),
+        masked("echo hunter2x | sudo -S true\n", "hunter2x", "password"),
+        masked("postgres://ann:s3cretpw@db/x \n", "s3cretpw", "password"),
+        Just((key.to_owned(), key_stored.to_owned())),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn pieces_are_stored_as_the_whole_is(
+        stretches in prop::collection::vec(stretch(), 1..12),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
+    ) {
+        let text: String = stretches.iter().map(|(text, _)| text.as_str()).collect();
+        let stored: String = stretches.iter().map(|(_, stored)| stored.as_str()).collect();
+        let mut ends: Vec<usize> = cuts
+            .iter()
+            .map(|cut| text.floor_char_boundary(cut.index(text.len() + 1)))
+            .collect();
+        ends.extend([0, text.len()]);
+        ends.sort_unstable();
+        let pieces: Vec<&str> = ends.windows(2).map(|pair| &text[pair[0]..pair[1]]).collect();
+        prop_assert_eq!(stored_live(&pieces), stored, "{:?}", pieces);
+    }
+}
+
+fn event(value: serde_json::Value) -> ChatEvent {
+    ChatEvent::from_json(&value.to_string()).expect("an event")
+}
+
+fn output(id: &str, chunk: &str) -> ChatEvent {
+    event(
+        json!({"id": id, "timestamp": 1, "sessionId": "s", "type": "tool_output_chunk", "turnId": "t",
+        "payload": {"toolCallId": "c", "chunk": chunk}}),
+    )
+}
+
+fn texts(events: &[ChatEvent]) -> Vec<String> {
+    let text = |event: &ChatEvent| match &event.payload {
+        Payload::ToolOutputChunk(chunk) => chunk.chunk.clone(),
+        Payload::ToolInputChunk(chunk) => chunk.chunk.clone(),
+        Payload::AssistantChunk(chunk) => chunk.text.clone(),
+        other => other.event_type().to_owned(),
+    };
+    events.iter().map(text).collect()
+}
+
+#[test]
+fn what_was_held_back_is_told_before_its_end_and_once() {
+    let mut masker = LiveMasker::new();
+    assert_eq!(
+        texts(&masker.push(output("a", "Continue? [y/N]"))),
+        ["Continue? "]
+    );
+    assert!(masker.holds());
+    let result = json!({"id": "r", "timestamp": 1, "sessionId": "s", "type": "tool_result", "turnId": "t",
+        "payload": {"toolCallId": "c", "result": "no"}});
+    let told = masker.push(event(result));
+    assert_eq!(texts(&told), ["[y/N]", "tool_result"]);
+    // The log gives it a name: the sender's are for what he sends.
+    assert_eq!(told[0].id, "");
+    assert!(!masker.holds() && masker.finish().is_empty());
+}
+
+#[test]
+fn an_answer_that_is_told_whole_is_not_told_twice() {
+    let mut masker = LiveMasker::new();
+    let said = |kind: &str, text: &str| {
+        event(
+            json!({"id": text, "timestamp": 1, "sessionId": "s", "type": kind, "turnId": "t", "responseId": "r",
+            "payload": {"text": text}}),
+        )
+    };
+    assert_eq!(
+        texts(&masker.push(said("assistant_chunk", "It is don"))),
+        ["It is "]
+    );
+    assert_eq!(
+        texts(&masker.push(said("assistant_done", "It is done"))),
+        ["assistant_done"]
+    );
+    assert!(!masker.holds());
+}
+
+#[test]
+fn what_waits_long_is_told_and_goes_on_where_it_was() {
+    let mut masker = LiveMasker::new();
+    masker.push(output("a", "DB_PASSWORD=Tr0ub"));
+    let told: String = texts(&masker.pause()).concat();
+    assert_eq!(told, "[masked: cut word]");
+    let rest: String = texts(&masker.push(output("b", "4dor&3 done\nContin"))).concat();
+    assert_eq!(rest, " done\n");
+    assert_eq!(texts(&masker.pause()).concat(), "Contin");
+    assert!(masker.pause().is_empty(), "it is told once");
+    assert_eq!(
+        texts(&masker.push(output("c", "ue? [y/N]"))).concat(),
+        "ue? "
+    );
+    assert_eq!(texts(&masker.pause()).concat(), "[y/N]");
+}
+
+#[test]
+fn a_text_that_goes_on_after_a_restart_has_no_halves() {
+    let mut masker = LiveMasker::new();
+    masker.resume(&output("a", "the key is "));
+    // Some of it had come before, and was held back.
+    let text = format!("{} and more words \n", &TOKEN[12..]);
+    let told = texts(&masker.push(output("b", &text))).concat();
+    assert_eq!(told, "[masked: cut word] and more words \n");
+}
+
+#[test]
+fn pieces_out_of_their_order_have_no_halves() {
+    let mut masker = LiveMasker::new();
+    let piece = |index: u64, text: &str| {
+        event(
+            json!({"id": format!("e{index}"), "timestamp": 1, "sessionId": "s", "type": "assistant_chunk", "turnId": "t",
+            "responseId": "r", "payload": {"text": text, "index": index}}),
+        )
+    };
+    let (first, second) = TOKEN.split_at(12);
+    let mut told = texts(&masker.push(piece(0, "It is ")));
+    told.extend(texts(
+        &masker.push(piece(2, &format!("{second} as it says"))),
+    ));
+    told.extend(texts(&masker.push(piece(1, first))));
+    told.extend(texts(&masker.finish()));
+    let told = told.concat();
+    assert!(
+        !told.contains(&second[..4]) && !told.contains(first),
+        "{told}"
+    );
+    assert!(told.contains(" as it "), "{told}");
+}
+
+#[test]
+fn secrets_stand_in_no_string_of_an_event_and_ids_stay_apart() {
+    let other = TOKEN.replace("16C7", "26C7");
+    let call = |id: &str| {
+        event(
+            json!({"id": id, "timestamp": 1, "sessionId": "s", "type": "tool_call", "turnId": "t", "later": {TOKEN: [TOKEN]},
+            "payload": {"toolCallId": id, "toolName": "Bash", "args": {"command": format!("curl -u ann:hunter2x {TOKEN}"), "password": 123_456}}}),
+        )
+    };
+    let mut masker = LiveMasker::new();
+    let mut masked = |id: &str| masker.push(call(id)).pop().expect("the event");
+    let (one, two) = (masked(TOKEN), masked(&other));
+    let line = one.to_line();
+    for secret in [TOKEN, "hunter2x", "123456"] {
+        assert!(!line.contains(secret), "{secret} in {line}");
+    }
+    assert!(one.id.starts_with("masked-github-token-"), "{}", one.id);
+    assert_ne!(one.id, two.id);
+    assert_eq!(masker.id(TOKEN), Some(one.id));
+    assert_eq!(masker.id("e1"), None);
+    assert_eq!(one.session_id, "s");
+}
+
+#[test]
+fn a_secret_is_known_again_where_nothing_tells_it() {
+    let mut masker = LiveMasker::new();
+    masker.push(output("a", "export DB_PASSWORD=Tr0ub4dor-and-3\n"));
+    let again = texts(&masker.push(output("b", "it was Tr0ub4dor-and-3, then\n"))).concat();
+    assert_eq!(again, "it was [masked: password], then\n");
+    assert_eq!(masker.masked().collect::<Vec<_>>(), [("password", 2)]);
+}
+
+#[test]
+fn names_and_addresses_of_people_stay() {
+    let mut masker = LiveMasker::new();
+    let text = "/home/ann/x of ann@example.org at 192.0.2.7\n";
+    assert_eq!(texts(&masker.push(output("a", text))).concat(), text);
+}
+
+#[test]
+fn a_word_without_an_end_is_not_held_for_ever() {
+    let mut masker = LiveMasker::new();
+    let mut told = 0;
+    for nth in 0..200 {
+        let piece = "abcdefghij".repeat(10);
+        told += texts(&masker.push(output(&nth.to_string(), &piece)))
+            .concat()
+            .len();
+    }
+    assert!(told > 15_000, "{told} of 20,000 bytes");
+    told += texts(&masker.finish()).concat().len();
+    assert_eq!(told, 20_000);
+    // Of a token that goes on and on, nothing is told.
+    let mut masker = LiveMasker::new();
+    let mut told = texts(&masker.push(output(
+        "a",
+        "see eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.",
+    )))
+    .concat();
+    for nth in 0..600 {
+        let piece = format!("{:x}Zq", nth * 2_654_435_761_u64).repeat(8);
+        told += &texts(&masker.push(output(&nth.to_string(), &piece))).concat();
+    }
+    told += &texts(&masker.push(output("z", " end\n"))).concat();
+    let is_told = &told[..told.len().min(200)];
+    assert_eq!(is_told, "see [masked: json web token] end\n");
+}
