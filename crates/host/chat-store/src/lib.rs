@@ -29,8 +29,8 @@ pub use blobs::{Blobs, BodyText, Elsewhere, Upload, sha256_hex};
 pub use compaction::{Compaction, Folding, fold, has_checksum};
 pub use error::Error;
 pub use log::{
-    Appended, Condition, Copied, Epoch, Gap, ItemResult, Packed, Page, PageRequest, SYNC_BOUNDS_US,
-    Stored, SyncTimes,
+    Appended, Condition, Copied, Epoch, Gap, ItemResult, Packed, Page, PageRequest, Rewrite,
+    SYNC_BOUNDS_US, Stored, SyncTimes,
 };
 pub use log_bytes::{LogBytes, is_part_of_log};
 pub use now::{Ask, Doing, Whole};

@@ -38,12 +38,14 @@ use crate::session_id::SessionId;
 use crate::summary::Summary;
 use ids::Ids;
 
+pub use append::Rewrite;
 pub use condition::{Condition, SYNC_BOUNDS_US, SyncTimes};
 pub use copied::Copied;
 pub use epochs::Epoch;
 pub use packed::Packed;
 pub use page::{Gap, Page, PageRequest};
 
+pub(crate) use append::Storing;
 pub(crate) use begun::{end as end_begun, stem_of_mark};
 pub(crate) use epochs::{CopyOf, Epochs};
 pub(crate) use files::{ENDING, Files, Segment, of_name};

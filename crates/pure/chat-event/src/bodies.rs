@@ -91,15 +91,22 @@ pub fn find(
 /// Leaves of each reference only which body it stands for: what else it says is told of the body, and an older writer
 /// told less.
 pub fn bare(event: &mut ChatEvent) {
+    refer(event, &mut |reference| Some(bare_reference(reference)));
+}
+
+/// Replaces every reference for which `change` gives another.
+pub fn refer(event: &mut ChatEvent, change: &mut dyn FnMut(&BodyRef) -> Option<BodyRef>) {
     let Ok(()) = for_each_place::<Infallible>(event, &mut |place| {
         match place {
             Place::Body(Body::Inline(_)) | Place::OldText(Body::Inline(_)) => {}
             Place::Body(Body::Ref { body }) | Place::OldText(Body::Ref { body }) => {
-                *body = bare_reference(body);
+                if let Some(changed) = change(body) {
+                    *body = changed;
+                }
             }
             Place::Json(json) => {
                 let replaced = replace_references(&json.as_text(), &mut |reference| {
-                    Ok::<_, Infallible>(Some(reference_text(&bare_reference(reference))))
+                    Ok::<_, Infallible>(change(reference).as_ref().map(reference_text))
                 });
                 let Ok(text) = replaced;
                 put(json, text);

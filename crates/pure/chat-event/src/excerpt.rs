@@ -131,6 +131,57 @@ impl Body {
     }
 }
 
+/// What a reference tells of a text, of one that comes in pieces and is nowhere whole.
+///
+/// ```
+/// use chat_event::{BodyEnds, BodyRef};
+/// let mut ends = BodyEnds::default();
+/// ["one\n", "two\n"].iter().for_each(|piece| ends.push(piece));
+/// assert_eq!(ends.reference("ab".to_owned()), BodyRef::to("one\ntwo\n", "ab".to_owned()));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct BodyEnds {
+    /// The beginning, with more than is told of it.
+    head: String,
+    /// What follows it, or the end of that, with more than is told.
+    tail: String,
+    bytes: u64,
+    n_ends: u64,
+}
+
+/// More than is told of either end, by more than a character.
+const END_BYTES: usize = PREVIEW_BYTES + 16;
+
+impl BodyEnds {
+    /// Takes the next piece.
+    pub fn push(&mut self, piece: &str) {
+        self.bytes += piece.len() as u64;
+        self.n_ends += memchr::memchr_iter(b'\n', piece.as_bytes()).count() as u64;
+        let room = END_BYTES.saturating_sub(self.head.len());
+        let (head, rest) = match self.tail.is_empty() {
+            true => piece.split_at(piece.floor_char_boundary(room)),
+            false => ("", piece),
+        };
+        self.head.push_str(head);
+        self.tail.push_str(rest);
+        if self.tail.len() > 4 * END_BYTES {
+            let from = self.tail.ceil_char_boundary(self.tail.len() - END_BYTES);
+            self.tail.drain(..from);
+        }
+    }
+
+    /// The reference to the text whose SHA-256 is `sha256`.
+    pub fn reference(&self, sha256: String) -> BodyRef {
+        let ends = [self.head.as_str(), &self.tail].concat();
+        let unended = !ends.is_empty() && !ends.ends_with('\n');
+        BodyRef {
+            bytes: self.bytes,
+            lines: Some(self.n_ends + u64::from(unended)),
+            ..BodyRef::to(&ends, sha256)
+        }
+    }
+}
+
 /// The number of lines, the last one ended or not.
 fn n_lines(text: &str) -> u64 {
     let n_ends = memchr::memchr_iter(b'\n', text.as_bytes()).count();
@@ -177,6 +228,31 @@ mod tests {
         for text in ["", "short", &"line\n".repeat(5000), &"é".repeat(3000)] {
             let reference = BodyRef::to(text, "00".to_owned());
             assert_eq!(reference.excerpt(), Excerpt::of(text));
+        }
+    }
+
+    #[test]
+    fn a_text_in_pieces_has_the_reference_of_the_whole() {
+        let texts = [
+            String::new(),
+            "short".to_owned(),
+            "é\n".repeat(4000),
+            "x".repeat(PREVIEW_BYTES + TAIL_BYTES),
+            "日本語 line\n".repeat(9000),
+            "y".repeat(100_000),
+        ];
+        for text in &texts {
+            for size in [1, 7, 4096, 5000, 50_000] {
+                let mut ends = BodyEnds::default();
+                let mut rest = text.as_str();
+                while !rest.is_empty() {
+                    let (piece, more) = rest.split_at(rest.ceil_char_boundary(size));
+                    ends.push(piece);
+                    rest = more;
+                }
+                let of_pieces = ends.reference("ab".to_owned());
+                assert_eq!(of_pieces, BodyRef::to(text, "ab".to_owned()), "{size}");
+            }
         }
     }
 }

@@ -40,7 +40,7 @@ mod whole;
 pub use body::{Body, BodyRef};
 pub use error::Error;
 pub use event::{ChatEvent, in_millis};
-pub use excerpt::{Excerpt, PREVIEW_BYTES, TAIL_BYTES};
+pub use excerpt::{BodyEnds, Excerpt, PREVIEW_BYTES, TAIL_BYTES};
 pub use json::{Extra, Json};
 pub use payload::Payload;
 pub use stable_hash::{StableHash, stable_hash};

@@ -48,6 +48,6 @@ mod within;
 mod write;
 
 pub use labels::kinds;
-pub use live::LiveMasker;
+pub use live::{LiveMasker, TextMasker};
 pub use masker::Masker;
 pub use plan::{KindFound, Place, Plan, Scan};

@@ -2,6 +2,9 @@
 //!
 //! An event that others were folded into is taken apart first. Its numbers are those of another log, so it cannot stay what it
 //! is; and whoever sends one must not say which numbers of this log it stands for.
+//!
+//! What is not to be stored as it was sent is changed on the way ([`Rewrite`]), behind the look at what is known: an event that
+//! comes again is not changed again.
 
 use std::collections::HashMap;
 
@@ -17,18 +20,41 @@ use crate::store::SyncPolicy;
 /// No program of ours folds more into one event. One that says it stands for more is what it is without that.
 const MOST_FOLDED: usize = 64 * 1024 + 1;
 
+/// Changes what was sent before it is stored, as secrets are masked.
+///
+/// What is stored is another event than the one that was sent, so what comes again is told by its id alone: it says the same.
+pub trait Rewrite {
+    /// The id under which an event is stored, where it is not its own. The same id has the same.
+    fn id(&self, id: &str) -> Option<String>;
+
+    /// What is stored of an event that is new, in order: itself, changed, and before it others that are told by now. Events
+    /// without an id are given one.
+    fn rewrite(&mut self, event: ChatEvent) -> Vec<ChatEvent>;
+}
+
+/// How a batch is stored.
+pub(crate) struct Storing<'s> {
+    pub(crate) sync: SyncPolicy,
+    /// Nothing is stored where one conflicts.
+    pub(crate) atomic: bool,
+    pub(crate) now_ms: i64,
+    pub(crate) rewrite: Option<&'s mut dyn Rewrite>,
+}
+
 impl Log {
     /// Stores the events that are new, in order, in one piece.
-    ///
-    /// With `atomic` nothing is stored where one conflicts.
     pub(crate) fn append(
         &mut self,
         events: Vec<ChatEvent>,
         blobs: &Blobs,
-        sync: SyncPolicy,
-        atomic: bool,
-        now_ms: i64,
+        storing: Storing<'_>,
     ) -> Result<Appended, Error> {
+        let Storing {
+            sync,
+            atomic,
+            now_ms,
+            rewrite,
+        } = storing;
         if let Some(why) = &self.failed {
             return Err(Error::Degraded { why: why.clone() });
         }
@@ -37,7 +63,14 @@ impl Log {
             return Err(Error::IsCopy { home });
         }
         self.check_unchanged(now_ms)?;
-        let items: Vec<Vec<ChatEvent>> = events.into_iter().map(apart).collect();
+        let mut items: Vec<Vec<ChatEvent>> = events.into_iter().map(apart).collect();
+        if let Some(rewrite) = &rewrite {
+            for event in items.iter_mut().flatten() {
+                if let Some(id) = rewrite.id(&event.id) {
+                    event.id = id;
+                }
+            }
+        }
         let ids = items.iter().flatten().map(|event| event.id.as_str());
         let ids: Vec<&str> = ids.collect();
         let mut offsets = self.offsets_of(&ids, now_ms)?.into_iter();
@@ -46,6 +79,7 @@ impl Log {
             log: self,
             blobs,
             now_ms,
+            rewrite,
             stored: Vec::new(),
             in_batch: HashMap::new(),
         };
@@ -114,10 +148,11 @@ impl Log {
 }
 
 /// A batch on its way into the log.
-struct Batch<'l> {
+struct Batch<'l, 'r> {
     log: &'l Log,
     blobs: &'l Blobs,
     now_ms: i64,
+    rewrite: Option<&'r mut dyn Rewrite>,
     /// The last number that was given.
     head: u64,
     stored: Vec<Stored>,
@@ -125,7 +160,7 @@ struct Batch<'l> {
     in_batch: HashMap<String, usize>,
 }
 
-impl Batch<'_> {
+impl Batch<'_, '_> {
     /// Takes one event, or all that were folded into one: these are stored together or not at all. `offsets` are of the lines
     /// that may have their ids.
     fn take(
@@ -136,7 +171,10 @@ impl Batch<'_> {
         let offsets: Vec<Vec<u64>> = offsets.take(item.len()).collect();
         let idempotent = item.last().is_some_and(|event| !event.id.is_empty());
         for event in &mut item {
-            self.prepare(event)?;
+            self.name(event)?;
+            if self.rewrite.is_none() {
+                self.take_out(event)?;
+            }
         }
         // Whoever has the event that others were folded into has these, too: they came with it, or before.
         if let Some((last, offsets)) = item.last().zip(offsets.last())
@@ -148,7 +186,7 @@ impl Batch<'_> {
         let mut stored = None;
         for (event, offsets) in item.into_iter().zip(&offsets) {
             match self.known(&event, offsets)? {
-                None => stored = Some(self.store(event)),
+                None => stored = self.store_new(event)?,
                 Some(ItemResult::Stored { .. } | ItemResult::Duplicate { .. }) => {}
                 Some(conflict @ ItemResult::Conflict { .. }) => {
                     self.forget(n_before);
@@ -164,12 +202,17 @@ impl Batch<'_> {
         })
     }
 
-    /// Gives the event what it lacks, and takes out what is too long for a line.
-    fn prepare(&self, event: &mut ChatEvent) -> Result<(), Error> {
+    /// Gives the event what it lacks.
+    fn name(&self, event: &mut ChatEvent) -> Result<(), Error> {
         if event.id.is_empty() {
             event.id = format!("srv:{}", random_base64url::<12>()?);
         }
         self.log.id.as_str().clone_into(&mut event.session_id);
+        Ok(())
+    }
+
+    /// Takes out what is too long for a line.
+    fn take_out(&self, event: &mut ChatEvent) -> Result<(), Error> {
         bodies::take_out(event, crate::INLINE_BYTES, &mut |text| {
             let sha256 = self.blobs.put(text.as_bytes())?;
             Ok::<_, Error>(BodyRef::to(text, sha256))
@@ -182,7 +225,26 @@ impl Batch<'_> {
             Some(&at) => self.stored.get(at).map(|stored| stored.event.clone()),
             None => self.log.find_at(&event.id, offsets)?,
         };
-        Ok(same_id.map(|before| compare(before, event.clone())))
+        Ok(same_id.map(|before| match self.rewrite {
+            None => compare(before, event.clone()),
+            Some(_) => ItemResult::Duplicate {
+                seq: before.seq.unwrap_or_default(),
+            },
+        }))
+    }
+
+    /// Stores an event that is new, and what is told with it; the number and the id that it has.
+    fn store_new(&mut self, event: ChatEvent) -> Result<Option<(u64, String)>, Error> {
+        let Some(rewrite) = &mut self.rewrite else {
+            return Ok(Some(self.store(event)));
+        };
+        let mut last = None;
+        for mut event in rewrite.rewrite(event) {
+            self.name(&mut event)?;
+            self.take_out(&mut event)?;
+            last = Some(self.store(event));
+        }
+        Ok(last)
     }
 
     /// Gives the event its number.

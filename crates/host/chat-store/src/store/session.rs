@@ -17,7 +17,7 @@ use crate::blobs::{BodyText, sha256_hex};
 use crate::error::Error;
 use crate::log::{
     Appended, Condition, Epochs, Facts, Files, Gap, Log, Opening, Packed, Page, PageRequest,
-    Snapshot,
+    Rewrite, Snapshot, Storing,
 };
 use crate::session_id::SessionId;
 use crate::summary::Summary;
@@ -94,9 +94,40 @@ impl Session {
         atomic: bool,
         recv_ms: i64,
     ) -> Result<Appended, Error> {
+        self.append_as(events, atomic, recv_ms, None)
+    }
+
+    /// As [`Session::append`], of events that are changed before they are stored. Where it fails, `rewrite` may have seen
+    /// events that are not stored, and is to be thrown away.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::append`].
+    pub fn append_rewritten(
+        self: &Arc<Self>,
+        events: Vec<ChatEvent>,
+        atomic: bool,
+        recv_ms: i64,
+        rewrite: &mut dyn Rewrite,
+    ) -> Result<Appended, Error> {
+        self.append_as(events, atomic, recv_ms, Some(rewrite))
+    }
+
+    fn append_as(
+        self: &Arc<Self>,
+        events: Vec<ChatEvent>,
+        atomic: bool,
+        now_ms: i64,
+        rewrite: Option<&mut dyn Rewrite>,
+    ) -> Result<Appended, Error> {
         self.append_with(|log, store| {
-            let sync = store.options.sync;
-            log.append(events, &store.blobs, sync, atomic, recv_ms)
+            let storing = Storing {
+                sync: store.options.sync,
+                atomic,
+                now_ms,
+                rewrite,
+            };
+            log.append(events, &store.blobs, storing)
         })
     }
 

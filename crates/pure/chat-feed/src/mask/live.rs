@@ -6,7 +6,7 @@ use chat_event::{ChatEvent, Payload, stable_hash};
 
 use super::answers::Answers;
 use super::find::{Found, Rank, apart, find};
-use super::flow::{Look, label_of};
+use super::flow::{Flow, Look, label_of};
 use super::flows::Flows;
 use super::known::Known;
 use super::labels::Labels;
@@ -45,6 +45,39 @@ const MOST_KNOWN: usize = 1_000;
 pub struct LiveMasker {
     flows: Flows,
     finder: Finder,
+}
+
+/// A text that is of no event, in pieces: a body that is kept beside the log.
+///
+/// ```
+/// use chat_feed::mask::TextMasker;
+/// let mut masker = TextMasker::default();
+/// let mut kept = masker.push("password: hunter2");
+/// kept += &masker.push("x!\n");
+/// kept += &masker.finish();
+/// assert_eq!(kept, "password: [masked: password]\n");
+/// ```
+#[derive(Debug, Default)]
+pub struct TextMasker {
+    flow: Flow,
+    finder: Finder,
+}
+
+impl TextMasker {
+    /// Takes the next piece, and gives what can be given by now.
+    pub fn push(&mut self, piece: &str) -> String {
+        self.flow.push(piece, &mut self.finder)
+    }
+
+    /// What waits: nothing follows, or what is no text.
+    pub fn finish(&mut self) -> String {
+        self.flow.finish(&mut self.finder)
+    }
+
+    /// How often something was masked, by its kind.
+    pub fn masked(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        self.finder.masked.iter().map(|(kind, n)| (*kind, *n))
+    }
 }
 
 /// What finds secrets, and knows those of the session.
