@@ -14,7 +14,9 @@ use std::path::{Path, PathBuf};
 
 use chat_diff::{Around, apply, widen};
 use chat_event::{ChatEvent, Payload};
+use chat_feed::export::{Form, Writer};
 use chat_feed::inbox::{Inbox, MOST_WAITING};
+use chat_feed::mask::LiveMasker;
 use chat_feed::playback::{Clock, Moment};
 use chat_feed::{BlockBody, ChatRenderer};
 use chat_normalize::{Context, SessionReader};
@@ -112,6 +114,53 @@ fn numbers() -> impl FnMut(u64) -> u64 {
         state ^= state << 17;
         state % below.max(1)
     }
+}
+
+/// The session as a text for people.
+fn transcript(events: &[ChatEvent]) -> String {
+    let mut writer = Writer::new(Form::Markdown, None);
+    let mut text = Vec::new();
+    for event in events {
+        writer.push(event, &mut text);
+    }
+    writer.finish(&mut text);
+    String::from_utf8(text).expect("a transcript is text")
+}
+
+/// Recorded sessions that hold what is taken for secrets, of which a few were planted.
+const MOST_MASKED: usize = 8;
+
+#[test]
+fn what_holds_no_secrets_is_the_same_when_it_is_masked_before_it_is_stored() {
+    let mut with_secrets = Vec::new();
+    for path in recordings() {
+        let events = events(&path);
+        let mut masker = LiveMasker::new();
+        let mut stored: Vec<ChatEvent> = Vec::new();
+        for event in &events {
+            stored.extend(masker.push(event.clone()));
+        }
+        stored.extend(masker.finish());
+        // Each event is there, and in its place; between them are the ends of texts that were held back.
+        let is_sent = |event: &&ChatEvent| !event.id.ends_with(":rest") && !event.id.is_empty();
+        let ids = stored.iter().filter(is_sent).map(|event| &event.id);
+        assert!(
+            ids.eq(events.iter().filter(is_sent).map(|event| &event.id)),
+            "{}",
+            path.display()
+        );
+        if masker.take_masked().is_empty() {
+            assert_eq!(
+                transcript(&stored),
+                transcript(&events),
+                "{}",
+                path.display()
+            );
+        } else {
+            with_secrets.push(path);
+        }
+    }
+    assert!(with_secrets.len() <= MOST_MASKED, "{with_secrets:#?}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub use client::{Endpoint, Error, check_endpoint};
 pub use follow::{Agent, Follow, FollowSettings, Found, Place, Progress, Taker, open_own, places};
 pub use hook::Asked;
 pub use leftover::{Leftover, Next, leftovers};
-pub use pipe::{FindEndpoint, Outcome, Pipe};
+pub use pipe::{FindEndpoint, Outcome, Pipe, Rewrite};
 pub use sources::{ReadLog, Turn};
 pub use spool::{Batch, is_same_endpoint, keep_refused, spools_for, spools_for_others};
 pub use unread::UnreadLines;

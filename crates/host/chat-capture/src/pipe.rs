@@ -18,7 +18,9 @@ use chat_normalize::{Context, Dialect, SessionReader};
 
 use crate::client::{Endpoint, Error};
 use delivery::Shared;
-use reading::{AtEnd, read};
+use reading::{AtEnd, Reading, read};
+
+pub use reading::Rewrite;
 
 /// Looks for the server; asked anew before each try.
 pub type FindEndpoint = Box<dyn Fn() -> Result<Endpoint, String> + Send + Sync>;
@@ -52,6 +54,8 @@ pub struct Pipe {
     pub cwd: Option<String>,
     /// Whether somebody waits for the answers to what the agent asks, and hands them to it: no pipe can.
     pub takes_answers: bool,
+    /// What changes events before they are kept, or sent.
+    pub rewrite: Option<Box<dyn Rewrite>>,
     /// Where events wait for the server.
     pub spool_dir: PathBuf,
     /// Where the server is.
@@ -109,7 +113,11 @@ impl Pipe {
                 Some(dialect) => SessionReader::with_dialect(context, dialect),
                 None => SessionReader::new(context),
             };
-            let takes_answers = self.takes_answers;
+            let reading = Reading {
+                reader,
+                takes_answers: self.takes_answers,
+                rewrite: self.rewrite,
+            };
             let (wait, stops) = (self.wait, self.stops.clone());
             move || {
                 let mut next = |timeout| shared.queue.pop(timeout);
@@ -118,8 +126,7 @@ impl Pipe {
                     kept.map_err(|why| why.to_string())
                 };
                 let outcome = read(
-                    reader,
-                    takes_answers,
+                    reading,
                     &mut next,
                     &now_ms,
                     &Instant::now,

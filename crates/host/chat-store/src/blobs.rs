@@ -1,5 +1,6 @@
 //! Bodies by their hash: `blobs/<2 hex>/<sha256>`. What is not there may be had from elsewhere, where a server says so.
 
+mod kept_as;
 mod text;
 
 use std::fs;
@@ -13,6 +14,7 @@ use sha2::{Digest, Sha256};
 use crate::error::Error;
 use crate::platform;
 
+pub use kept_as::{KeptAs, RewrittenUpload};
 pub use text::BodyText;
 
 /// How the name of a body begins that is not whole yet.

@@ -25,7 +25,7 @@ mod store;
 mod summary;
 mod whole;
 
-pub use blobs::{Blobs, BodyText, Elsewhere, Upload, sha256_hex};
+pub use blobs::{Blobs, BodyText, Elsewhere, KeptAs, RewrittenUpload, Upload, sha256_hex};
 pub use compaction::{Compaction, Folding, fold, has_checksum};
 pub use error::Error;
 pub use log::{

@@ -140,6 +140,16 @@ fn of_environment(program: &Command, args: &[OsString], why: &clap::Error) -> Op
     Some(said.replace(&format!("'{told}'"), &format!("the variable {variable}")))
 }
 
+/// Whether the file of a data folder asks for secrets to be masked, for commands that are not set up by it. One that cannot be
+/// read may.
+pub(crate) fn asks_to_mask(data: &Path) -> bool {
+    let path = data.join(FILE_NAME);
+    path.exists()
+        && load(&path).map_or(true, |table| {
+            table.get("mask") == Some(&Value::Boolean(true))
+        })
+}
+
 fn load(path: &Path) -> Result<Table, String> {
     let mut text = String::new();
     let file = std::fs::File::open(path).map_err(|why| why.to_string())?;

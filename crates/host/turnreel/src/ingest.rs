@@ -22,7 +22,9 @@ use storing::append_as_writer_at;
 
 pub(crate) use batch::{Rejected, is_event_id, n_events, read_batch};
 pub(crate) use reply::{Answer, Item};
-pub(crate) use storing::{Published, append_as_writer, append_copied, change_log};
+pub(crate) use storing::{
+    Published, append_as_writer, append_copied, change_log, publish_as_writer,
+};
 
 /// Whose share of what may be sent a batch is taken from.
 pub(crate) fn sender_of(grant: &Grant, id: &SessionId) -> String {
@@ -123,6 +125,20 @@ async fn ingest_on(
     if let Some(fleet) = state.fleet.get() {
         if let Home::There(home) = fleet.home_to_write(state, &id).await? {
             // From a file or a spool that is read here: who asks the server is led there before.
+            if state.masking.get().is_some() {
+                // The bodies are here, under the names that they have since they were masked.
+                let (own, mut events) = (state.clone(), std::mem::take(&mut items.events));
+                let referring = move || {
+                    if let Some(masking) = own.masking.get() {
+                        let blobs = own.store.blobs();
+                        events
+                            .iter_mut()
+                            .for_each(|event| masking.refer(blobs, event));
+                    }
+                    events
+                };
+                items.events = tokio::task::spawn_blocking(referring).await?;
+            }
             fleet.send_on(&home, &id, &items.events).await?;
             return Ok(Answer::repeated(String::new(), n_items));
         }

@@ -38,6 +38,7 @@ mod list_command;
 mod live;
 mod locked;
 mod logging;
+mod masking;
 mod metrics;
 mod observe;
 mod openapi;

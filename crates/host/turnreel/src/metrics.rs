@@ -186,6 +186,17 @@ impl Metrics {
         text.line("turnreel_build_info", &[version], 1);
         self.write_sandboxes(&mut text);
         self.write_intake(&mut text);
+        if let Some(masking) = state.masking.get() {
+            let name = "turnreel_masked_total";
+            text.begin(
+                name,
+                "counter",
+                "Secrets that were masked before they were stored.",
+            );
+            for (kind, n) in masking.masked() {
+                text.line(name, &[("kind", kind)], n);
+            }
+        }
         gauges::write(state, &mut text);
         self.write_delivery(&mut text);
         text.finish()

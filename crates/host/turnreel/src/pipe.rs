@@ -7,9 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use chat_capture::{Dialect, Endpoint, FindEndpoint, Outcome, Pipe};
+use chat_capture::{Dialect, Endpoint, FindEndpoint, Outcome, Pipe, Rewrite};
+use chat_event::ChatEvent;
+use chat_feed::mask::LiveMasker;
 
 use crate::cli::DataArg;
+use crate::config;
 use crate::data_dir::{self, ServerFile};
 use crate::serve::spool_dir;
 
@@ -34,6 +37,11 @@ pub(crate) struct Args {
     /// Offer answers to what the agent asks: the program that runs it waits for them and hands them to it.
     #[arg(long)]
     takes_answers: bool,
+
+    /// Mask secrets before they are kept or sent; so it is where turnreel.toml in the data folder says `mask = true`. What is
+    /// passed on stays as it is.
+    #[arg(long, env = "TURNREEL_MASK")]
+    mask: bool,
 
     /// Wait at the end so many seconds for a server that takes nothing; what it has not taken then is sent later.
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
@@ -121,6 +129,7 @@ fn run(args: Args) -> Result<ExitCode, String> {
         Some(url) => format!("sent by the next pipe with --endpoint {url}"),
         None => "sent by the next pipe, or taken in when the server starts".to_owned(),
     };
+    let masks = args.mask || config::asks_to_mask(&dir);
     let find_endpoint = endpoint_finder(args.server)?;
     let stops = Arc::new(AtomicUsize::new(0));
     count_signals(&stops)?;
@@ -133,6 +142,7 @@ fn run(args: Args) -> Result<ExitCode, String> {
         run_id: is_live.then(run_id),
         cwd: is_live.then(working_directory).flatten(),
         takes_answers: args.takes_answers,
+        rewrite: masks.then(|| Box::new(Masked::default()) as Box<dyn Rewrite>),
         spool_dir,
         find_endpoint,
         wait: Duration::from_secs(args.wait),
@@ -145,6 +155,24 @@ fn run(args: Args) -> Result<ExitCode, String> {
     }
     let outcome = pipe.run(std::io::stdin(), std::io::stdout())?;
     Ok(report(&outcome, &sent_by))
+}
+
+/// Events without their secrets.
+#[derive(Default)]
+struct Masked(LiveMasker);
+
+impl Rewrite for Masked {
+    fn push(&mut self, event: ChatEvent) -> Vec<ChatEvent> {
+        self.0.push(event)
+    }
+
+    fn pause(&mut self) -> Vec<ChatEvent> {
+        self.0.pause()
+    }
+
+    fn finish(&mut self) -> Vec<ChatEvent> {
+        self.0.finish()
+    }
 }
 
 /// Whether standard input is a file.

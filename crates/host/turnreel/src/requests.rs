@@ -4,6 +4,7 @@
 //! stored from then on, whoever resolves them: the page, a hook, or the agent itself.
 
 mod kept;
+mod said;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -20,6 +21,7 @@ use crate::locked::locked;
 use crate::readers::{self, Reader, Readers};
 use crate::turns::Turns;
 use kept::{Sessions, Waiting};
+use said::Said;
 
 /// Logs that are read whole at once to find what is asked in them.
 const AT_ONCE: usize = 2;
@@ -63,6 +65,8 @@ type OfSession = BTreeMap<(Kind, String), Asked>;
 /// The requests of the sessions that were asked about.
 pub(crate) struct Requests {
     sessions: Mutex<Sessions>,
+    /// Answers as they were given, where the log has them masked.
+    pub(crate) said: Said,
     /// Of those who look into the same session one reads its log, for all.
     turns: Turns,
     readers: Readers,
@@ -72,6 +76,7 @@ impl Default for Requests {
     fn default() -> Self {
         Requests {
             sessions: Mutex::default(),
+            said: Said::default(),
             turns: Turns::default(),
             readers: Readers::new(AT_ONCE, PATIENCE),
         }
@@ -174,6 +179,7 @@ impl Requests {
 
     /// Its log is read anew when something of it is asked for: it may have more than we were told of.
     pub(crate) fn forget(&self, session: &SessionId) {
+        self.said.forget_session(session);
         let mut sessions = locked(&self.sessions);
         sessions.forget(session);
         // What they wait for may never come.

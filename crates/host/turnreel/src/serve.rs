@@ -18,6 +18,7 @@ use crate::copies::CopyArgs;
 use crate::limits::LimitArgs;
 use crate::locked::locked;
 use crate::logging::{self, Format};
+use crate::masking::Masking;
 use crate::state::State;
 use crate::tokens::Record;
 use crate::watch::{self, Watch, Watching};
@@ -72,6 +73,10 @@ pub(crate) struct Args {
     /// given more than once.
     #[arg(long = "host", value_name = "HOST[:PORT]", env = "TURNREEL_HOST", value_delimiter = ',', value_parser = parse_host)]
     hosts: Vec<String>,
+
+    /// Mask secrets before they are stored. What is masked is gone: nobody can read it again. Names and addresses stay.
+    #[arg(long, env = "TURNREEL_MASK")]
+    mask: bool,
 
     #[command(flatten)]
     copies: CopyArgs,
@@ -227,6 +232,9 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
     );
     // Each would have its own.
     let no_examples = args.no_examples || args.copies.joins();
+    if args.mask {
+        let _ = state.masking.set(Masking::default());
+    }
     args.copies.begin(&state)?;
     let open = watch.as_ref().is_some_and(|watch| watch.open);
     let mut watching = None;

@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 
 use crate::doors::{Complaints, Inside};
 use crate::error::ApiError;
+use crate::masking;
 use crate::panics;
 use crate::removed;
 use crate::routes;
@@ -46,6 +47,9 @@ pub async fn run(
     let mut connections = JoinSet::new();
     let mut complaints = Complaints::default();
     let looking = tokio::spawn(removed::look(state.clone()));
+    if state.masking.get().is_some() {
+        tokio::spawn(masking::tell_waiting(state.clone()));
+    }
     tokio::pin!(shutdown);
     loop {
         let accepting = async {
@@ -87,6 +91,8 @@ pub async fn run(
     if tokio::time::timeout(GRACE, all_ended).await.is_err() {
         tracing::warn!("some connections did not end in time");
     }
+    // Nothing is sent any more.
+    masking::tell_all(&state, Duration::ZERO).await;
     let closing = tokio::task::spawn_blocking(move || state.store.close()).await;
     if let Err(why) = closing {
         tracing::error!("could not close the logs: {why}");

@@ -17,6 +17,7 @@ use crate::fleet::Fleet;
 use crate::hosts::Hosts;
 use crate::list::List;
 use crate::live::Live;
+use crate::masking::Masking;
 use crate::metrics::Metrics;
 use crate::packed::PackedRows;
 use crate::producers::Producers;
@@ -172,6 +173,8 @@ pub struct Inner {
     pub(crate) packed: PackedRows,
     /// Where questions over many sessions are answered.
     pub(crate) warm: OnceLock<WarmReader>,
+    /// Who masks secrets before they are stored, where they are to be.
+    pub(crate) masking: OnceLock<Masking>,
     /// What is fetched from the object store, where there is one.
     pub(crate) fetching: OnceLock<Arc<Fetching>>,
     /// True once the server is to stop.
@@ -230,6 +233,7 @@ impl State {
             copied: OnceLock::new(),
             fleet: OnceLock::new(),
             warm: OnceLock::new(),
+            masking: OnceLock::new(),
             fetching: OnceLock::new(),
             metrics: Metrics::default(),
             readiness: Readiness::default(),
@@ -348,6 +352,9 @@ impl State {
         self.requests.forget(id);
         self.producers.forget(id);
         self.tasks.forget(id);
+        if let Some(masking) = self.masking.get() {
+            masking.forget(id);
+        }
     }
 
     /// The session's log was packed away.

@@ -96,8 +96,7 @@ fn what_was_held_back_is_told_before_its_end_and_once() {
         "payload": {"toolCallId": "c", "result": "no"}});
     let told = masker.push(event(result));
     assert_eq!(texts(&told), ["[y/N]", "tool_result"]);
-    // The log gives it a name: the sender's are for what he sends.
-    assert_eq!(told[0].id, "");
+    assert_eq!(told[0].id, "a:rest");
     assert!(!masker.holds() && masker.finish().is_empty());
 }
 
@@ -201,7 +200,16 @@ fn a_secret_is_known_again_where_nothing_tells_it() {
     masker.push(output("a", "export DB_PASSWORD=Tr0ub4dor-and-3\n"));
     let again = texts(&masker.push(output("b", "it was Tr0ub4dor-and-3, then\n"))).concat();
     assert_eq!(again, "it was [masked: password], then\n");
-    assert_eq!(masker.masked().collect::<Vec<_>>(), [("password", 2)]);
+    let masked: Vec<_> = masker.take_masked().into_iter().collect();
+    assert_eq!(masked, [("password", 2)]);
+    assert!(masker.take_masked().is_empty());
+}
+
+#[test]
+fn what_was_masked_before_is_told_at_once() {
+    let mut masker = LiveMasker::new();
+    let text = "It is [masked: github token]";
+    assert_eq!(texts(&masker.push(output("a", text))).concat(), text);
 }
 
 #[test]

@@ -16,6 +16,26 @@ const QUIET: Duration = Duration::from_secs(10);
 /// A first event older than this was not made just now.
 const RECENT_MS: i64 = 60_000;
 
+/// Changes events before they are kept, as secrets are masked.
+pub trait Rewrite: Send {
+    /// What is kept of the next event, and of others that are told by now.
+    fn push(&mut self, event: ChatEvent) -> Vec<ChatEvent>;
+
+    /// What waits for more, where nothing came for a while.
+    fn pause(&mut self) -> Vec<ChatEvent>;
+
+    /// What waits for more, where there is none.
+    fn finish(&mut self) -> Vec<ChatEvent>;
+}
+
+/// Who reads the bytes, and what becomes of what they say.
+pub(super) struct Reading {
+    pub(super) reader: SessionReader,
+    /// Whether somebody waits for the answers to what the agent asks.
+    pub(super) takes_answers: bool,
+    pub(super) rewrite: Option<Box<dyn Rewrite>>,
+}
+
 /// Keeps events that a source of a dialect tells.
 pub(super) type Keep<'a> = dyn FnMut(Option<Dialect>, &[ChatEvent]) -> Result<(), String> + 'a;
 
@@ -31,14 +51,18 @@ pub(super) struct AtEnd<'a> {
 /// Bytes to events, events to where they are kept. Events have the time of the clock on the wall; what is waited for goes
 /// by `now`, which nobody sets.
 pub(super) fn read(
-    mut reader: SessionReader,
-    takes_answers: bool,
+    reading: Reading,
     next: &mut dyn FnMut(Duration) -> std::io::Result<Popped>,
     now_ms: &dyn Fn() -> i64,
     now: &dyn Fn() -> Instant,
     keep: &mut Keep<'_>,
     at_end: &AtEnd<'_>,
 ) -> Outcome {
+    let Reading {
+        mut reader,
+        takes_answers,
+        mut rewrite,
+    } = reading;
     let mut outcome = Outcome::default();
     let mut held = Held::default();
     let mut came = false;
@@ -46,8 +70,10 @@ pub(super) fn read(
     let mut unread = UnreadLines::default();
     let mut events: Vec<ChatEvent> = Vec::new();
     loop {
+        let mut is_quiet = false;
         let result = match next(QUIET) {
             Ok(Popped::Nothing) => {
+                is_quiet = true;
                 reader.quiet(now_ms(), &mut events);
                 Some(Ok(()))
             }
@@ -89,6 +115,15 @@ pub(super) fn read(
         // Who writes ChatEvents says by itself what can be answered.
         if !takes_answers && reader.dialect() != Some(Dialect::ChatEvents) {
             events.iter_mut().for_each(is_answered_elsewhere);
+        }
+        if let Some(rewrite) = &mut rewrite {
+            let new = std::mem::take(&mut events).into_iter();
+            events = new.flat_map(|event| rewrite.push(event)).collect();
+            if is_over {
+                events.extend(rewrite.finish());
+            } else if is_quiet {
+                events.extend(rewrite.pause());
+            }
         }
         let mut keep = |events: &[ChatEvent]| keep(reader.dialect(), events);
         held.keep(&mut events, now(), false, &mut keep);
@@ -164,6 +199,14 @@ mod tests {
         is_stopped: &|| false,
     };
 
+    fn told_by(reader: SessionReader) -> Reading {
+        Reading {
+            reader,
+            takes_answers: false,
+            rewrite: None,
+        }
+    }
+
     /// What is said of busy and idle, and when, for pieces of input and quiet periods (`None`).
     fn said(dialect: Dialect, input: &[Option<&str>]) -> Vec<(i64, String, bool)> {
         let clock = Cell::new(5_000);
@@ -194,8 +237,7 @@ mod tests {
         };
         let reader = SessionReader::with_dialect(Context::default(), dialect);
         read(
-            reader,
-            false,
+            told_by(reader),
             &mut next,
             &|| clock.get(),
             &Instant::now,
@@ -276,8 +318,7 @@ mod tests {
             };
             let reader = SessionReader::with_dialect(Context::default(), Dialect::ChatEvents);
             let outcome = read(
-                reader,
-                false,
+                told_by(reader),
                 &mut next,
                 &|| clock.get(),
                 &|| now.get(),
@@ -326,8 +367,7 @@ mod tests {
         };
         let reader = SessionReader::new(Context::default());
         read(
-            reader,
-            false,
+            told_by(reader),
             &mut next,
             &|| 1_795_697_824_523,
             &Instant::now,

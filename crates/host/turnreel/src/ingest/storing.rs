@@ -39,9 +39,29 @@ pub(super) async fn append_as_writer_at(
     atomic: bool,
     recv_ms: i64,
 ) -> Result<Published, ApiError> {
-    let session = live.session.clone();
-    let appending = move || session.append(events, atomic, recv_ms);
+    let (own, session) = (state.clone(), live.session.clone());
+    let appending = move || match own.masking.get() {
+        Some(masking) => {
+            let blobs = own.store.blobs();
+            masking.append(&session, blobs, events, (atomic, recv_ms))
+        }
+        None => session.append(events, atomic, recv_ms),
+    };
     Ok(store_as_writer(state, live, appending).await??)
+}
+
+/// Publishes what `appending` stores, where it does. The caller holds the session's `writer`.
+///
+/// # Errors
+///
+/// Where the server stops, and what `appending` says.
+pub(crate) async fn publish_as_writer(
+    state: &State,
+    live: &Arc<Live>,
+    appending: impl FnOnce() -> Result<Appended, chat_store::Error> + Send + 'static,
+) -> Result<(), ApiError> {
+    store_as_writer(state, live, appending).await??;
+    Ok(())
 }
 
 /// Stores a part of the log of a session that is at home elsewhere, and tells those who follow the copy of it here. The inner

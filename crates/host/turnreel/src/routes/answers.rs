@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State as FromState;
 use axum::http::{HeaderMap, StatusCode};
+use axum::{Extension, Json};
 use chat_event::payload::{PermissionResolved, QuestionResolved};
 use chat_event::{ChatEvent, Payload};
 use chat_store::{SessionId, now_ms};
@@ -19,6 +19,7 @@ use crate::error::ApiError;
 use crate::ingest;
 use crate::live::Live;
 use crate::requests::{Asked, Kind};
+use crate::scope::{Grant, Scope};
 use crate::state::{State, stopped};
 
 /// An answer is a few words.
@@ -36,23 +37,28 @@ pub(super) struct WaitQuery {
 
 pub(super) async fn permission(
     state: FromState<State>,
+    grant: Extension<Arc<Grant>>,
     path: Path<(String, String)>,
     query: Query<WaitQuery>,
 ) -> Result<Json<Value>, ApiError> {
-    outcome(state, path, query, Kind::Permission).await
+    outcome(state, &grant, path, query, Kind::Permission).await
 }
 
 pub(super) async fn question(
     state: FromState<State>,
+    grant: Extension<Arc<Grant>>,
     path: Path<(String, String)>,
     query: Query<WaitQuery>,
 ) -> Result<Json<Value>, ApiError> {
-    outcome(state, path, query, Kind::Question).await
+    outcome(state, &grant, path, query, Kind::Question).await
 }
 
 /// `{"requestId","status":"resolved","outcome","seq"}`, or `"status":"pending"` where there is no answer in time.
+///
+/// What the log has masked is given to who asked as it was answered: to who may send.
 async fn outcome(
     FromState(state): FromState<State>,
+    grant: &Grant,
     Path((session, request_id)): Path<(String, String)>,
     Query(query): Query<WaitQuery>,
     kind: Kind,
@@ -69,7 +75,13 @@ async fn outcome(
         // Looked at before: an answer that comes between the look and the wait wakes us.
         waiting.look();
         let asked = state.requests.find(&live, kind, &request_id).await?;
-        let asked = asked.ok_or_else(ApiError::not_found)?;
+        let mut asked = asked.ok_or_else(ApiError::not_found)?;
+        if let Some((outcome, _)) = &mut asked.outcome
+            && grant.allows(Scope::Ingest)
+            && let Some(said) = state.requests.said.of(live.session.id(), kind, &request_id)
+        {
+            *outcome = said;
+        }
         if asked.outcome.is_some() || wait.is_zero() {
             return Ok(Json(answer_of(&request_id, &asked)));
         }
@@ -196,7 +208,17 @@ async fn answer(
         event
             .parent_tool_call_id
             .clone_from(&request.parent_tool_call_id);
-        ingest::append_as_writer(&state, &live, vec![event], true).await?;
+        let id = live.session.id();
+        if state.masking.get().is_some() {
+            let mut line = serde_json::to_value(&event).unwrap_or_default();
+            let payload = line["payload"].take();
+            state.requests.said.keep(id, kind, &request_id, payload);
+        }
+        let stored = ingest::append_as_writer(&state, &live, vec![event], true).await;
+        if let Err(why) = stored {
+            state.requests.said.forget(id, kind, &request_id);
+            return Err(why);
+        }
         let asked = state
             .requests
             .find_as_writer(&live, kind, &request_id)

@@ -8,12 +8,13 @@ use axum::body::{Body, Bytes};
 use axum::extract::State as FromState;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use chat_store::StoredBody;
+use chat_store::{StoredBody, Upload};
 use futures_util::StreamExt;
 
 use super::address::Path;
 use super::{body, ranged};
 use crate::error::ApiError;
+use crate::masking::MaskedUpload;
 use crate::readers::Reader;
 use crate::scope::Grant;
 use crate::state::State;
@@ -33,11 +34,11 @@ pub(super) async fn store(
     };
     let (sender, mut pieces) = tokio::sync::mpsc::channel::<Piece>(8);
     let writing = tokio::task::spawn_blocking(move || -> Result<(), ApiError> {
-        let mut upload = state.store.blobs().begin(&sha256)?;
+        let mut upload = Keeping::begin(&state, &sha256)?;
         while let Some(piece) = pieces.blocking_recv() {
             match piece {
                 Piece::Bytes(bytes) => upload.write(&bytes)?,
-                Piece::End => return Ok(upload.finish()?),
+                Piece::End => return Ok(upload.finish(&state)?),
             }
         }
         // The body was cut off; what came of it goes with the upload.
@@ -69,6 +70,39 @@ pub(super) async fn store(
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// A body as it is kept.
+enum Keeping {
+    AsSent(Upload),
+    Masked(MaskedUpload),
+}
+
+impl Keeping {
+    fn begin(state: &State, sha256: &str) -> Result<Self, chat_store::Error> {
+        let blobs = state.store.blobs();
+        Ok(match state.masking.get() {
+            Some(_) => Keeping::Masked(MaskedUpload::begin(blobs, sha256)?),
+            None => Keeping::AsSent(blobs.begin(sha256)?),
+        })
+    }
+
+    fn write(&mut self, piece: &[u8]) -> Result<(), chat_store::Error> {
+        match self {
+            Keeping::AsSent(upload) => upload.write(piece),
+            Keeping::Masked(upload) => upload.write(piece),
+        }
+    }
+
+    fn finish(self, state: &State) -> Result<(), chat_store::Error> {
+        match (self, state.masking.get()) {
+            (Keeping::AsSent(upload), _) => upload.finish(),
+            (Keeping::Masked(upload), Some(masking)) => {
+                upload.finish(state.store.blobs(), masking).map(drop)
+            }
+            (Keeping::Masked(_), None) => Ok(()),
+        }
+    }
+}
+
 /// What the writer of an upload gets.
 enum Piece {
     Bytes(Bytes),
@@ -80,9 +114,16 @@ pub(super) async fn exists(
     FromState(state): FromState<State>,
     Path(sha256): Path<String>,
 ) -> Result<Response, ApiError> {
-    let finding = move || state.store.blobs().open_body(&sha256);
+    let finding = move || -> Result<_, chat_store::Error> {
+        let blobs = state.store.blobs();
+        let sent = blobs.kept_as(&sha256)?.map(|kept| kept.sent_bytes);
+        Ok(match sent {
+            Some(bytes) => Some(bytes),
+            None => blobs.open_body(&sha256)?.map(|(_, bytes)| bytes),
+        })
+    };
     let found = tokio::task::spawn_blocking(finding).await??;
-    let (_, bytes) = found.ok_or_else(ApiError::not_found)?;
+    let bytes = found.ok_or_else(ApiError::not_found)?;
     Ok([(header::CONTENT_LENGTH, bytes)].into_response())
 }
 

@@ -7,5 +7,6 @@
 mod support;
 
 mod config;
+mod masking;
 mod operation;
 mod start;

@@ -154,7 +154,12 @@ impl Flow {
             .char_indices()
             .rev()
             .find(|(_, char)| ends_word(*char));
-        let mut end = self.given + last_space.map_or(0, |(at, char)| at + char.len_utf8());
+        let last_space = last_space.map_or(0, |(at, char)| at + char.len_utf8());
+        // What was masked before has no more to it.
+        let label = waits
+            .rfind("[masked: ")
+            .and_then(|at| Some(at + waits[at..].find(']')? + 1));
+        let mut end = self.given + last_space.max(label.unwrap_or(0));
         for start in [written_from(text, end), phrase::open_from(text)]
             .into_iter()
             .flatten()

@@ -7,6 +7,9 @@ use chat_event::{ChatEvent, Payload};
 use super::flow::{Flow, HALF, Look, label_of};
 use super::parts::{Whole, piece_of};
 
+/// Ids have at most 128 bytes.
+const LONGEST_NAMED: usize = 128 - ":rest".len();
+
 /// Texts that may be open beside each other; the oldest is taken to have ended where there are more.
 const MOST_OPEN: usize = 256;
 
@@ -191,8 +194,11 @@ impl Open {
         }
         let text = rest(&mut self.flow);
         let mut event = self.last.clone();
-        // The log names it.
-        event.id = String::new();
+        // Told again, it is the same; where the name were too long, who keeps it names it.
+        event.id = match event.id.len() {
+            1..=LONGEST_NAMED => format!("{}:rest", event.id),
+            _ => String::new(),
+        };
         event.extra = chat_event::Extra::default();
         match &mut event.payload {
             Payload::AssistantChunk(chunk) => chunk.index = None,

@@ -2,22 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use chat_event::{ChatEvent, Payload, stable_hash};
+use chat_event::{ChatEvent, Payload};
 
-use super::answers::Answers;
-use super::find::{Found, Rank, apart, find};
-use super::flow::{Flow, Look, label_of};
+use super::finder::{Finder, id_label};
 use super::flows::Flows;
-use super::known::Known;
-use super::labels::Labels;
-use super::line::{self, Text};
-use super::masker::{MOST_ROUNDS, UNRESTING};
 use super::parts::piece_of;
-use super::plan::{found_in, read};
+use super::plan::read;
 use super::write::replaced;
-
-/// So many secrets of a session are looked for where nothing tells them.
-const MOST_KNOWN: usize = 1_000;
 
 /// Masks the secrets of a session while it goes on. What is masked is gone: there is no second look.
 ///
@@ -45,48 +36,6 @@ const MOST_KNOWN: usize = 1_000;
 pub struct LiveMasker {
     flows: Flows,
     finder: Finder,
-}
-
-/// A text that is of no event, in pieces: a body that is kept beside the log.
-///
-/// ```
-/// use chat_feed::mask::TextMasker;
-/// let mut masker = TextMasker::default();
-/// let mut kept = masker.push("password: hunter2");
-/// kept += &masker.push("x!\n");
-/// kept += &masker.finish();
-/// assert_eq!(kept, "password: [masked: password]\n");
-/// ```
-#[derive(Debug, Default)]
-pub struct TextMasker {
-    flow: Flow,
-    finder: Finder,
-}
-
-impl TextMasker {
-    /// Takes the next piece, and gives what can be given by now.
-    pub fn push(&mut self, piece: &str) -> String {
-        self.flow.push(piece, &mut self.finder)
-    }
-
-    /// What waits: nothing follows, or what is no text.
-    pub fn finish(&mut self) -> String {
-        self.flow.finish(&mut self.finder)
-    }
-
-    /// How often something was masked, by its kind.
-    pub fn masked(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        self.finder.masked.iter().map(|(kind, n)| (*kind, *n))
-    }
-}
-
-/// What finds secrets, and knows those of the session.
-#[derive(Debug, Default)]
-struct Finder {
-    answers: Answers,
-    labels: Labels,
-    known: Option<Known>,
-    masked: BTreeMap<&'static str, u64>,
 }
 
 impl LiveMasker {
@@ -153,9 +102,9 @@ impl LiveMasker {
         self.flows.pause(&mut self.finder)
     }
 
-    /// How often something was masked, by its kind.
-    pub fn masked(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        self.finder.masked.iter().map(|(kind, n)| (*kind, *n))
+    /// How often something was masked since this was last asked, by its kind.
+    pub fn take_masked(&mut self) -> BTreeMap<&'static str, u64> {
+        std::mem::take(&mut self.finder.masked)
     }
 }
 
@@ -185,107 +134,4 @@ fn ended_by(event: &ChatEvent) -> Option<Box<dyn Fn(&ChatEvent) -> bool + '_>> {
         Payload::SessionEnd(_) => Some(Box::new(|_| true)),
         _ => None,
     }
-}
-
-/// As ids are written, which have fewer characters. Two that are masked are still told from each other.
-fn id_label(found: &Found) -> String {
-    let kind = found
-        .kind
-        .replace(|char: char| !char.is_ascii_alphanumeric(), "-");
-    let hash = stable_hash(found.value.as_bytes()) & 0xffff_ffff;
-    format!("masked-{kind}-{hash:08x}")
-}
-
-impl Finder {
-    fn in_id(&self, id: &str) -> Vec<Found> {
-        let mut all = find(id);
-        all.retain(|found| found.rank == Rank::Shape);
-        apart(all)
-    }
-
-    /// The event with labels in its strings; but for the piece that it brings, which is a part of a text.
-    fn event(&mut self, event: ChatEvent, but_piece: bool) -> ChatEvent {
-        let as_texts = self.answers.as_texts(&event).into_owned();
-        let field = piece_of(&event)
-            .map(|(field, _)| field)
-            .filter(|_| but_piece);
-        let line = as_texts.to_line();
-        let changed = line::change(&line, &mut |text| {
-            let is_session = text.path.len() == 1 && text.path[0] == "sessionId";
-            if is_session || super::plan::is_piece(text, field) {
-                return None;
-            }
-            self.string(text)
-        });
-        match changed {
-            // With strings in the place of strings it is an event, if another one.
-            Some(line) => ChatEvent::from_json(&line).unwrap_or_else(|_| unreadable(&event)),
-            None => event,
-        }
-    }
-
-    fn string(&mut self, text: &Text<'_>) -> Option<String> {
-        let mut changed: Option<String> = None;
-        for _ in 0..MOST_ROUNDS {
-            let now = Text {
-                raw: changed.as_deref().unwrap_or(text.raw),
-                ..*text
-            };
-            let read = read(now.raw);
-            let context = (&self.labels, &self.answers);
-            let mut all = found_in(&now, &read, self.known.as_ref(), context);
-            all.retain(|found| found.rank > Rank::Personal);
-            let all = apart(all);
-            if all.is_empty() {
-                return changed;
-            }
-            let label = |found: &Found| match now.is_id() {
-                true => id_label(found),
-                false => label_of(found.kind),
-            };
-            let stretches = all.iter().map(|found| (&found.range, label(found)));
-            let replaced = replaced(now.raw, &read, stretches);
-            all.iter().for_each(|found| self.note(found));
-            changed = Some(replaced);
-        }
-        // What cannot be brought to rest is not written.
-        Some(UNRESTING.to_owned())
-    }
-}
-
-impl Look for Finder {
-    fn find(&self, text: &str) -> Vec<Found> {
-        let mut all = find(text);
-        if let Some(known) = &self.known {
-            known.find(text, &self.labels, &mut all);
-        }
-        all.retain(|found| found.rank > Rank::Personal);
-        apart(all)
-    }
-
-    /// It is looked for from now on where nothing tells it.
-    fn note(&mut self, found: &Found) {
-        *self.masked.entry(found.kind).or_insert(0) += 1;
-        let n_known = self.labels.all().len();
-        if n_known >= MOST_KNOWN {
-            return;
-        }
-        self.labels.of(found);
-        if self.labels.all().len() > n_known {
-            self.known = Some(Known::new(&self.labels, |_| true));
-        }
-    }
-}
-
-/// What is stored of an event that is none any more once it is masked.
-fn unreadable(event: &ChatEvent) -> ChatEvent {
-    let payload = chat_event::payload::Raw {
-        format: "masked".to_owned(),
-        value: chat_event::Json::from(&serde_json::Value::from(UNRESTING)),
-        ..chat_event::payload::Raw::default()
-    };
-    let mut stored = event.clone();
-    stored.payload = payload.into();
-    stored.extra = chat_event::Extra::default();
-    stored
 }
