@@ -119,12 +119,12 @@ fn numbers() -> impl FnMut(u64) -> u64 {
 /// The session as a text for people.
 fn transcript(events: &[ChatEvent]) -> String {
     let mut writer = Writer::new(Form::Markdown, None);
-    let mut text = Vec::new();
+    let mut text = String::new();
     for event in events {
         writer.push(event, &mut text);
     }
     writer.finish(&mut text);
-    String::from_utf8(text).expect("a transcript is text")
+    text
 }
 
 /// Recorded sessions that hold what is taken for secrets, of which a few were planted.

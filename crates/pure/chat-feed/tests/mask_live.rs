@@ -25,7 +25,11 @@ fn stretch() -> impl Strategy<Value = (String, String)> {
     };
     let key = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA04up8hoqzS1\nq7Ftpae0Z3xbZ8sT+Zm2u0JXkA\n-----END RSA PRIVATE KEY-----\n";
     let key_stored = "-----BEGIN RSA PRIVATE KEY-----\n[masked: private key]\n[masked: private key]\n-----END RSA PRIVATE KEY-----\n";
+    let secret = "apiVersion: v1\ndata:\n  db: VHIwdWI0ZG9yLWFuZC0z\n  port: NTQzMg==\nkind: Secret\nmetadata:\n  name: x\n";
+    let curl = "curl https://x.test \\\n  -H 'Accept: text/plain' \\\n  -u ann:hunter2x \\\n  -o out.txt\n";
     prop_oneof![
+        masked(secret, "VHIwdWI0ZG9yLWFuZC0z", "kubernetes secret"),
+        masked(curl, "hunter2x", "password"),
         plain("The quick brown fox, it says, jumps.\n"),
         plain("I'll run `cargo test` and echo what it says to you.\n"),
         plain("日本語の文章には空白がありません。"),

@@ -12,8 +12,7 @@ use super::known::Known;
 use super::labels::Labels;
 use super::line::{self, Text};
 use super::masker::{MOST_ROUNDS, UNRESTING};
-use super::parts::piece_of;
-use super::plan::{found_in, is_piece, read};
+use super::plan::{found_in, read};
 use super::write::replaced;
 
 /// So many secrets of a session are looked for where nothing tells them.
@@ -45,16 +44,12 @@ impl Finder {
         apart(all)
     }
 
-    /// The event with labels in its strings; but for the piece that it brings, which is a part of a text.
-    pub(super) fn event(&mut self, event: ChatEvent, but_piece: bool) -> ChatEvent {
-        let as_texts = self.answers.as_texts(&event).into_owned();
-        let field = piece_of(&event)
-            .map(|(field, _)| field)
-            .filter(|_| but_piece);
-        let line = as_texts.to_line();
+    /// The event with labels in its strings.
+    pub(super) fn event(&mut self, event: ChatEvent) -> ChatEvent {
+        let line = self.answers.as_texts(&event).to_line();
         let changed = line::change(&line, &mut |text| {
             let is_session = text.path.len() == 1 && text.path[0] == "sessionId";
-            if is_session || is_piece(text, field) {
+            if is_session {
                 return None;
             }
             self.string(text)

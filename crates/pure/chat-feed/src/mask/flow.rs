@@ -7,10 +7,15 @@
 use std::ops::Range;
 
 use super::find::Found;
-use super::phrase;
+use super::{phrase, within};
 
-/// So much of what was given is looked at again with what comes.
-const CONTEXT_BYTES: usize = 2_000;
+/// So much of what was given is looked at again with what comes; and so much where a command goes over lines, or a file says
+/// what it is.
+const NEAR_BYTES: usize = 600;
+const FAR_BYTES: usize = 2_000;
+
+/// What need not be looked at again goes when it is so much.
+const SPARE_BYTES: usize = 400;
 
 /// No word waits that is longer: so much of its end does.
 const MOST_HELD_BYTES: usize = 4_000;
@@ -111,7 +116,8 @@ impl Flow {
     }
 
     fn give(&mut self, all: bool, look: &mut dyn Look) -> String {
-        if !self.holds() {
+        let may_give = all || self.last_word_end() > 0 || self.holds_too_much();
+        if !self.holds() || !may_give {
             return String::new();
         }
         let found = look.find(&self.text);
@@ -146,24 +152,35 @@ impl Flow {
         out
     }
 
-    /// Up to where nothing that comes can be told from what comes behind it to be a secret.
-    fn safe_end(&self, found: &[Found]) -> usize {
-        let text = &self.text;
-        let waits = &text[self.given..];
-        let last_space = waits
+    /// How much of what waits are whole words.
+    fn last_word_end(&self) -> usize {
+        let waits = &self.text[self.given..];
+        let last = waits
             .char_indices()
             .rev()
             .find(|(_, char)| ends_word(*char));
-        let last_space = last_space.map_or(0, |(at, char)| at + char.len_utf8());
         // What was masked before has no more to it.
         let label = waits
             .rfind("[masked: ")
             .and_then(|at| Some(at + waits[at..].find(']')? + 1));
-        let mut end = self.given + last_space.max(label.unwrap_or(0));
-        for start in [written_from(text, end), phrase::open_from(text)]
-            .into_iter()
-            .flatten()
-        {
+        let last = last.map_or(0, |(at, char)| at + char.len_utf8());
+        last.max(label.unwrap_or(0))
+    }
+
+    fn holds_too_much(&self) -> bool {
+        self.text.len() - self.given > MOST_HELD_BYTES
+    }
+
+    /// Up to where nothing that comes can be told from what comes behind it to be a secret.
+    fn safe_end(&self, found: &[Found]) -> usize {
+        let text = &self.text;
+        let mut end = self.given + self.last_word_end();
+        let open = [
+            written_from(text, end),
+            phrase::open_from(text),
+            within::open_from(text),
+        ];
+        for start in open.into_iter().flatten() {
             end = end.min(start.max(self.given));
         }
         // What goes over spaces may go on.
@@ -181,7 +198,7 @@ impl Flow {
 
     /// Forgets what need not be looked at again.
     fn forget(&mut self, found: &[Found]) {
-        let mut from = self.given.saturating_sub(CONTEXT_BYTES);
+        let mut from = context_from(&self.text[..self.given]);
         if let Some(key) = open_key(&self.text[..self.given]) {
             from = from.min(key);
         }
@@ -204,7 +221,7 @@ impl Flow {
         // A word that began before is looked at as a whole or not at all.
         let head = &self.text[..self.text.ceil_char_boundary(from)];
         let from = head.rfind(char::is_whitespace).unwrap_or(0);
-        if from >= CONTEXT_BYTES {
+        if from >= SPARE_BYTES {
             self.text.drain(..from);
             self.given -= from;
         }
@@ -239,6 +256,17 @@ fn written_from(text: &str, end: usize) -> Option<usize> {
     let words = ["echo ", "printf "].iter();
     let first = words.filter_map(|word| tail[line..].find(word)).min()?;
     Some(least + line + first)
+}
+
+/// From where on what was given is looked at again.
+fn context_from(given: &str) -> usize {
+    let far = given.ceil_char_boundary(given.len().saturating_sub(FAR_BYTES));
+    let tail = &given[far..];
+    // A command that goes on behind a line's end, and `kind: Secret`.
+    if tail.contains("\\\n") || tail.contains("kind:") {
+        return far;
+    }
+    given.len().saturating_sub(NEAR_BYTES)
 }
 
 /// Where the head of a private key stands that has not ended.

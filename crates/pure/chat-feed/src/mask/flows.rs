@@ -60,12 +60,17 @@ impl Flows {
     }
 
     /// The piece as it may be given now, and before it what others have to give that are taken to have ended.
-    pub(super) fn push(&mut self, mut event: ChatEvent, look: &mut dyn Look) -> Vec<ChatEvent> {
-        let (Some(name), Some((_, text))) = (name_of(&event), piece_of(&event)) else {
+    pub(super) fn push(
+        &mut self,
+        mut event: ChatEvent,
+        text: String,
+        look: &mut dyn Look,
+    ) -> Vec<ChatEvent> {
+        let Some(name) = name_of(&event) else {
+            set_text(&mut event, text);
             return vec![event];
         };
         let mut events = self.make_room(&name, look);
-        let text = text.to_owned();
         let index = index_of(&event);
         let is_first = !self.open.contains_key(&name);
         let mut open = match self.open.remove(&name) {
@@ -238,7 +243,18 @@ fn index_of(event: &ChatEvent) -> Option<u64> {
     }
 }
 
-fn set_text(event: &mut ChatEvent, text: String) {
+/// Takes the piece out of the event.
+pub(super) fn take_text(event: &mut ChatEvent) -> Option<String> {
+    Some(std::mem::take(match &mut event.payload {
+        Payload::AssistantChunk(chunk) => &mut chunk.text,
+        Payload::ThinkingChunk(chunk) => &mut chunk.text,
+        Payload::ToolInputChunk(chunk) => &mut chunk.chunk,
+        Payload::ToolOutputChunk(chunk) => &mut chunk.chunk,
+        _ => return None,
+    }))
+}
+
+pub(super) fn set_text(event: &mut ChatEvent, text: String) {
     match &mut event.payload {
         Payload::AssistantChunk(chunk) => chunk.text = text,
         Payload::ThinkingChunk(chunk) => chunk.text = text,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chat_event::{ChatEvent, Payload};
 
 use super::finder::{Finder, id_label};
-use super::flows::Flows;
+use super::flows::{Flows, take_text};
 use super::parts::piece_of;
 use super::plan::read;
 use super::write::replaced;
@@ -66,11 +66,12 @@ impl LiveMasker {
     }
 
     /// The event as it is to be stored, the last of these; others before it bring what waited.
-    pub fn push(&mut self, event: ChatEvent) -> Vec<ChatEvent> {
+    pub fn push(&mut self, mut event: ChatEvent) -> Vec<ChatEvent> {
         self.finder.answers.note(&event);
-        if piece_of(&event).is_some() {
-            let event = self.finder.event(event, true);
-            return self.flows.push(event, &mut self.finder);
+        if let Some(text) = take_text(&mut event) {
+            // What it says beside is looked at as in any other event.
+            let event = self.finder.event(event);
+            return self.flows.push(event, text, &mut self.finder);
         }
         let says_all = matches!(
             event.payload,
@@ -83,7 +84,7 @@ impl LiveMasker {
             events = self.flows.finish(&ends, &mut self.finder);
             self.flows.forget(&ends);
         }
-        events.push(self.finder.event(event, false));
+        events.push(self.finder.event(event));
         events
     }
 

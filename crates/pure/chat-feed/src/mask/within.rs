@@ -63,6 +63,23 @@ fn facebook(text: &str, at: usize, runs: &mut Runs) -> Option<std::ops::Range<us
     (holds && entropy(&text[at + 1..end]) >= 2.5).then_some(at - n_digits..end)
 }
 
+/// Where lines begin that are a secret's where the file says so behind them, as `kubectl` tells it: below `data:`, up to the
+/// next line that is none of them.
+pub(super) fn open_from(text: &str) -> Option<usize> {
+    let least = text.ceil_char_boundary(text.len().saturating_sub(REACH_BYTES));
+    let tail = &text[least..];
+    let at = tail.rfind("data:")?;
+    if !(at == 0 || tail[..at].ends_with('\n')) {
+        return None;
+    }
+    let body = at + "data:".len();
+    let mut lines = tail[body..].split_inclusive('\n');
+    let is_own = |line: &str| line.trim().is_empty() || line.starts_with([' ', '\t']);
+    let ended = lines.find(|line| !is_own(line));
+    let is_open = ended.is_none_or(|line| !line.ends_with('\n'));
+    is_open.then_some(least + body)
+}
+
 /// `data:` of a file that says `kind: Secret`: the value of each line below it.
 fn kubernetes(text: &str, at: usize, all: &mut Vec<Found>) {
     let from = text.ceil_char_boundary(at.saturating_sub(REACH_BYTES));
