@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use chat_event::{ChatEvent, Payload};
+use chat_feed::mask::LiveMasker;
 use chat_feed::{BlockBody, ChatRenderer};
 use chat_normalize::{Context, Dialect, SessionReader};
 
@@ -180,8 +181,32 @@ fn hold_laws(dialect: Dialect, input: &[u8], seed: u64) {
             assert!(!runs, "{block:?} still runs");
         }
     }
+    assert_masked(&whole, random.below(whole.len() + 1));
     // Whatever it is taken for, it is read.
     let _ = read(input);
+}
+
+/// Masked before it is stored, also behind a restart, each event is there and in its place, and nothing is held back at the end.
+fn assert_masked(events: &[ChatEvent], restart: usize) {
+    let mut masker = LiveMasker::new();
+    let mut stored: Vec<ChatEvent> = Vec::new();
+    for (nth, event) in events.iter().enumerate() {
+        if nth == restart {
+            masker = LiveMasker::new();
+            stored.iter().for_each(|event| masker.resume(event));
+        }
+        let id = masker.id(&event.id).unwrap_or_else(|| event.id.clone());
+        let pushed = masker.push(event.clone());
+        let last = pushed.last().expect("the event itself");
+        assert_eq!((&last.id, last.event_type()), (&id, event.event_type()));
+        stored.extend(pushed);
+    }
+    stored.extend(masker.finish());
+    assert!(!masker.holds(), "something is held back");
+    for event in &stored {
+        let again = ChatEvent::from_json(&event.to_line()).expect("a stored event is read");
+        assert_eq!(again, *event);
+    }
 }
 
 fn read_as(dialect: Dialect, pieces: &[&[u8]]) -> Vec<ChatEvent> {

@@ -176,6 +176,19 @@ fn pieces_out_of_their_order_have_no_halves() {
 }
 
 #[test]
+fn numbers_may_be_as_large_as_they_like() {
+    let mut masker = LiveMasker::new();
+    for index in [u64::MAX, u64::MAX, 0] {
+        let piece = json!({"id": "e", "timestamp": 1, "sessionId": "s", "type": "thinking_chunk", "turnId": "t",
+            "responseId": "r", "payload": {"text": "so ", "index": index}});
+        assert_eq!(masker.push(event(piece)).len(), 1);
+        let piece = json!({"id": "e", "timestamp": 1, "sessionId": "s", "type": "tool_input_chunk", "turnId": "t",
+            "payload": {"toolCallId": "c", "chunk": "so ", "offset": index}});
+        assert_eq!(masker.push(event(piece)).len(), 1);
+    }
+}
+
+#[test]
 fn secrets_stand_in_no_string_of_an_event_and_ids_stay_apart() {
     let other = TOKEN.replace("16C7", "26C7");
     let call = |id: &str| {

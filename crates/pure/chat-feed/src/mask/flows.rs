@@ -52,7 +52,7 @@ impl Flows {
         let before = self.open.remove(&name);
         let given = before.map(|open| open.flow.into_text()).unwrap_or_default() + text;
         let mut open = self.opened(event, Flow::behind(&given));
-        open.next = index_of(event).map(|index| index + 1);
+        open.next = index_of(event).and_then(|index| index.checked_add(1));
         open.n_chars = None;
         // Words that waited did so at their beginning.
         open.is_torn = given.is_empty() || given.ends_with(char::is_whitespace);
@@ -89,7 +89,7 @@ impl Flows {
             events.push(event);
             return events;
         }
-        open.next = index.map(|index| index + 1);
+        open.next = index.and_then(|index| index.checked_add(1));
         let mut text = open.in_place(&mut event, &text);
         if std::mem::take(&mut open.is_torn) {
             let (first, rest) = first_word(&text);
@@ -181,7 +181,7 @@ impl Open {
             _ => None,
         };
         let (Some(offset), Some(have)) = (offset, self.n_chars) else {
-            self.n_chars = self.n_chars.map(|have| have + n_chars);
+            self.n_chars = self.n_chars.map(|have| have.saturating_add(n_chars));
             return text.to_owned();
         };
         self.n_chars = Some(have.max(offset.saturating_add(n_chars)));
