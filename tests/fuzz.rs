@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use chat_event::{ChatEvent, Payload};
-use chat_feed::mask::LiveMasker;
+use chat_feed::mask::{LiveMasker, is_masked_of};
 use chat_feed::{BlockBody, ChatRenderer};
 use chat_normalize::{Context, Dialect, SessionReader};
 
@@ -199,6 +199,7 @@ fn assert_masked(events: &[ChatEvent], restart: usize) {
         let pushed = masker.push(event.clone());
         let last = pushed.last().expect("the event itself");
         assert_eq!((&last.id, last.event_type()), (&id, event.event_type()));
+        assert!(is_masked_of(last, event), "{last:?} is not of {event:?}");
         stored.extend(pushed);
     }
     stored.extend(masker.finish());

@@ -2,7 +2,7 @@
 //! in what it hands on.
 //!
 //! What is a secret, and what of a text has to wait, is `chat_feed`'s ([`LiveMasker`]). Here each session has its masker, under
-//! its writer: what comes again is known by its id, and is not looked at again. What waits and is not followed by more is told
+//! its writer: what comes again is known, and is not looked at again. What waits and is not followed by more is told
 //! after a while, and when the server stops.
 
 mod bodies;
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use chat_event::ChatEvent;
-use chat_feed::mask::LiveMasker;
+use chat_feed::mask::{self, LiveMasker};
 use chat_store::{Appended, Blobs, Error, Rewrite, Session, SessionId, now_ms};
 
 use crate::error::ApiError;
@@ -168,6 +168,10 @@ struct Rewriting<'m> {
 impl Rewrite for Rewriting<'_> {
     fn id(&self, id: &str) -> Option<String> {
         self.masker.id(id)
+    }
+
+    fn is_of(&self, stored: &ChatEvent, sent: &ChatEvent) -> bool {
+        mask::is_masked_of(stored, sent)
     }
 
     fn rewrite(&mut self, mut event: ChatEvent) -> Vec<ChatEvent> {

@@ -22,8 +22,11 @@ const MOST_FOLDED: usize = 64 * 1024 + 1;
 
 /// Changes what was sent before it is stored, as secrets are masked.
 ///
-/// What is stored is another event than the one that was sent, so what comes again is told by its id alone: it says the same.
+/// An event that comes again is not changed again: whether it says what is stored under its id is asked.
 pub trait Rewrite {
+    /// Whether what is stored may be what became of an event that was sent.
+    fn is_of(&self, stored: &ChatEvent, sent: &ChatEvent) -> bool;
+
     /// The id under which an event is stored, where it is not its own. The same id has the same.
     fn id(&self, id: &str) -> Option<String>;
 
@@ -225,12 +228,12 @@ impl Batch<'_, '_> {
             Some(&at) => self.stored.get(at).map(|stored| stored.event.clone()),
             None => self.log.find_at(&event.id, offsets)?,
         };
-        Ok(same_id.map(|before| match self.rewrite {
-            None => compare(before, event.clone()),
-            Some(_) => ItemResult::Duplicate {
-                seq: before.seq.unwrap_or_default(),
-            },
-        }))
+        let is_same = |before: &ChatEvent, now: &ChatEvent| match &self.rewrite {
+            // Their lines are compared: a line escapes what the value that came may have had as it is.
+            None => before.to_line() == now.to_line(),
+            Some(rewrite) => rewrite.is_of(before, now),
+        };
+        Ok(same_id.map(|before| compare(before, event.clone(), &is_same)))
     }
 
     /// Stores an event that is new, and what is told with it; the number and the id that it has.
@@ -299,20 +302,22 @@ fn apart(mut event: ChatEvent) -> Vec<ChatEvent> {
 }
 
 /// What an event is beside one that has its id.
-fn compare(mut before: ChatEvent, event: ChatEvent) -> ItemResult {
+fn compare(
+    mut before: ChatEvent,
+    mut now: ChatEvent,
+    is_same: &dyn Fn(&ChatEvent, &ChatEvent) -> bool,
+) -> ItemResult {
     let seq = before.seq.take().unwrap_or_default();
     before.recv = None;
     before.extra.remove("c");
-    let mut now = event;
     bodies::bare(&mut before);
     bodies::bare(&mut now);
-    // Their lines are compared: a line escapes what the value that came may have had as it is.
-    if before.to_line() == now.to_line() {
+    if is_same(&before, &now) {
         return ItemResult::Duplicate { seq };
     }
     // What has no time of its own has that of its arrival, another one each time.
     before.timestamp = now.timestamp;
-    let only_time = before.to_line() == now.to_line();
+    let only_time = is_same(&before, &now);
     ItemResult::Conflict {
         id: now.id,
         seq,

@@ -298,7 +298,7 @@ pub(super) const DOCS: &[Doc] = &[
         ..get(
             "/api/v1/blobs/{sha256}",
             "storeBody",
-            "Store a body under its hash",
+            "Store a body under its hash; what is kept of it has another, where secrets are masked",
         )
     },
     query(
