@@ -31,7 +31,9 @@ pub(crate) fn begin(level: LevelFilter, format: Format) {
         .with_ansi(!plain && std::io::stderr().is_terminal())
         .with_max_level(level)
         .with_writer(std::io::stderr)
-        .with_target(false);
+        .with_target(false)
+        // It would be said on stderr, which is what failed: a full disk that has the log on it ends no request.
+        .log_internal_errors(false);
     let begun = match format {
         Format::Text => logging.try_init(),
         Format::Json => logging.event_format(JsonLines).try_init(),

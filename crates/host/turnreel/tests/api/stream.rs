@@ -483,6 +483,8 @@ fn a_disk_that_is_full_before_the_first_line_leaves_no_session() {
     let mut command = std::process::Command::new("bash");
     let ignores_xfsz = "trap '' XFSZ; exec \"$0\" \"$@\"";
     command.args(["-c", ignores_xfsz, support::PROGRAM]);
+    // What it says of that has no room, either.
+    command.stderr(std::fs::File::create(dir.path().join("stderr")).unwrap());
     let server = Server::start_by(command, dir.path(), "127.0.0.1:0", &["--no-examples"]);
     let mut server = server.unwrap();
     let room_for = |server: &Server, bytes: &str| {
