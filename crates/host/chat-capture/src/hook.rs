@@ -72,11 +72,15 @@ pub struct Asked {
     /// What the agent's own log says of the call.
     call: Mutex<Call>,
     agent: Agent,
+    rewrite: Option<RewriteAll>,
 }
+
+/// What is told, and kept, of events: themselves without their secrets.
+pub type RewriteAll = Box<dyn Fn(Vec<ChatEvent>) -> Vec<ChatEvent> + Send + Sync>;
 
 impl Asked {
     /// Asks what a hook is asked; `None` where it is told of something else. What the server cannot be told is kept in
-    /// `spool_dir`.
+    /// `spool_dir`. Both as `rewrite` has it.
     ///
     /// # Errors
     ///
@@ -85,6 +89,7 @@ impl Asked {
         input: &str,
         find_endpoint: FindEndpoint,
         spool_dir: &Path,
+        rewrite: Option<RewriteAll>,
     ) -> Result<Option<Asked>, String> {
         let agent = Agent::find();
         let input: Input = serde_json::from_str(input)
@@ -101,6 +106,7 @@ impl Asked {
             is_over: Mutex::new(false),
             call: Mutex::new(Call::of(&input)),
             agent,
+            rewrite,
             input,
         };
         let mut events = Vec::new();
@@ -128,6 +134,7 @@ impl Asked {
         let mut ask = asked.event("ask", request);
         ask.agent_id.clone_from(agent_id);
         events.push(ask);
+        let events = asked.rewritten(events);
         // With the request: we may be killed before it comes to the server. Where nothing can be kept it is asked all the same.
         let taken_back = [&*events, &[asked.resolved(None)]].concat();
         let kept = asked.kept.append(None, &taken_back);
@@ -256,7 +263,7 @@ impl Asked {
         if std::mem::replace(&mut *is_over, true) {
             return Ok(());
         }
-        let events = [self.resolved(outcome)];
+        let events = self.rewritten(vec![self.resolved(outcome)]);
         let told = match self.post(&events) {
             // In the place of what was kept: it has its outcome, and its time.
             Err(Error::Later { .. }) => {
@@ -275,6 +282,13 @@ impl Asked {
     /// Nobody has to take it back any more. Where that is refused it is taken back once more, which changes nothing.
     fn forget(&self) {
         let _ = self.kept.remove();
+    }
+
+    fn rewritten(&self, events: Vec<ChatEvent>) -> Vec<ChatEvent> {
+        match &self.rewrite {
+            Some(rewrite) => rewrite(events),
+            None => events,
+        }
     }
 
     fn resolved(&self, outcome: Option<&Outcome>) -> ChatEvent {

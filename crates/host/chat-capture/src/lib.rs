@@ -22,7 +22,7 @@ mod unread;
 pub use chat_normalize::Dialect;
 pub use client::{Endpoint, Error, check_endpoint};
 pub use follow::{Agent, Follow, FollowSettings, Found, Place, Progress, Taker, open_own, places};
-pub use hook::Asked;
+pub use hook::{Asked, RewriteAll};
 pub use leftover::{Leftover, Next, leftovers};
 pub use pipe::{FindEndpoint, Outcome, Pipe, Rewrite};
 pub use sources::{ReadLog, Turn};

@@ -156,7 +156,7 @@ impl Blobs {
         }
     }
 
-    /// As [`Blobs::open_body`], also where it is to be had from elsewhere, which is waited for.
+    /// As [`Blobs::open_body`], also where it is kept as another one, or is to be had from elsewhere, which is waited for.
     ///
     /// # Errors
     ///
@@ -165,6 +165,12 @@ impl Blobs {
         let found = self.open_body(sha256)?;
         if found.is_some() {
             return Ok(found);
+        }
+        // Who spoke of it before it came speaks of what was sent.
+        if let Some(kept) = self.kept_as(sha256)?
+            && kept.body.sha256 != sha256
+        {
+            return self.open_anywhere(&kept.body.sha256);
         }
         let Some(elsewhere) = self.elsewhere.get() else {
             return Ok(None);

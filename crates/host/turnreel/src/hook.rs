@@ -4,8 +4,11 @@ use std::io::{Read, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use chat_capture::Asked;
+use chat_capture::{Asked, RewriteAll};
+use chat_event::ChatEvent;
+use chat_feed::mask::LiveMasker;
 
+use crate::config;
 use crate::data_dir;
 use crate::pipe::{EndpointArgs, endpoint_finder};
 
@@ -17,6 +20,10 @@ const INPUT_BYTES: u64 = 16 * 1024 * 1024;
 pub(crate) struct Args {
     #[command(flatten)]
     server: EndpointArgs,
+
+    /// Mask secrets before they are kept or sent; so it is where turnreel.toml in the data folder says `mask = true`.
+    #[arg(long, env = "TURNREEL_MASK")]
+    mask: bool,
 }
 
 /// Runs the command. It never fails: an agent whose hook fails is stopped, or warned, for nothing.
@@ -38,7 +45,9 @@ fn run(args: Args) -> Result<(), String> {
     let find_endpoint = endpoint_finder(args.server)?;
     // Before it is asked: who is stopped in between takes it back, too.
     let stops = Stops::listen()?;
-    let Some(asked) = Asked::ask(&input, find_endpoint, &spool)?.map(Arc::new) else {
+    let masks = args.mask || config::asks_to_mask(&dir);
+    let rewrite = masks.then(|| Box::new(masked) as RewriteAll);
+    let Some(asked) = Asked::ask(&input, find_endpoint, &spool, rewrite)?.map(Arc::new) else {
         return Ok(());
     };
     stops.take_back(&asked);
@@ -58,6 +67,13 @@ fn run(args: Args) -> Result<(), String> {
             ))
         }
     }
+}
+
+/// Events without their secrets.
+fn masked(events: Vec<ChatEvent>) -> Vec<ChatEvent> {
+    let mut masker = LiveMasker::new();
+    let events = events.into_iter();
+    events.flat_map(|event| masker.push(event)).collect()
 }
 
 /// An agent that is answered where it runs does not always end its hook, nor does one that is killed.

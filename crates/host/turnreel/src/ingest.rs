@@ -14,6 +14,7 @@ use chat_store::{SessionId, now_ms};
 use crate::error::ApiError;
 use crate::fleet::{self, Home};
 use crate::live::Live;
+use crate::masking;
 use crate::scope::Grant;
 use crate::state::State;
 use answers::Hold;
@@ -125,25 +126,13 @@ async fn ingest_on(
     if let Some(fleet) = state.fleet.get() {
         if let Home::There(home) = fleet.home_to_write(state, &id).await? {
             // From a file or a spool that is read here: who asks the server is led there before.
-            if state.masking.get().is_some() {
-                // The bodies are here, under the names that they have since they were masked.
-                let (own, mut events) = (state.clone(), std::mem::take(&mut items.events));
-                let referring = move || {
-                    if let Some(masking) = own.masking.get() {
-                        let blobs = own.store.blobs();
-                        events
-                            .iter_mut()
-                            .for_each(|event| masking.refer(blobs, event));
-                    }
-                    events
-                };
-                items.events = tokio::task::spawn_blocking(referring).await?;
-            }
+            masking::refer_all(state, &mut items.events).await?;
             fleet.send_on(&home, &id, &items.events).await?;
             return Ok(Answer::repeated(String::new(), n_items));
         }
         fleet.fetch_bodies_of(state, &items.events).await;
     }
+    masking::prepare(state, &items.events).await?;
     let (appended, rejected) = append_on(state, id, items, terms).await?;
     reply::of(appended, rejected, n_items)
 }

@@ -16,6 +16,7 @@ use tokio::runtime::Handle;
 
 use crate::error::ApiError;
 use crate::ingest::{self, Rejected};
+use crate::masking;
 use crate::serve::spool_dir;
 use crate::state::State;
 
@@ -256,7 +257,7 @@ async fn store(state: &State, path: &Path, batch: Batch) -> Result<(), String> {
             Err(why) if why.is_for_good() => (refused_by(&why, batch.lines.len()), why.code),
             Err(why) => return Err(why.message),
         };
-        keep(path, &batch, &refused, code)?;
+        keep(state, path, &batch, &refused, code)?;
     }
     Ok(())
 }
@@ -279,12 +280,20 @@ fn read(
 }
 
 /// Keeps beside the file what is refused of it.
-fn keep(path: &Path, batch: &Batch, refused: &[usize], code: &str) -> Result<(), String> {
+fn keep(
+    state: &State,
+    path: &Path,
+    batch: &Batch,
+    refused: &[usize],
+    code: &str,
+) -> Result<(), String> {
     if refused.is_empty() {
         return Ok(());
     }
     let lines = refused.iter().filter_map(|at| batch.lines.get(*at));
     let lines: Vec<&str> = lines.map(String::as_str).collect();
+    let lines = masking::masked_lines(state, &lines);
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let dir = path.parent().unwrap_or(path);
     let kept = chat_capture::keep_refused(dir, &batch.session_id, &lines);
     let kept = kept.map_err(|why| why.to_string())?;

@@ -7,35 +7,35 @@
 
 mod bodies;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use chat_event::ChatEvent;
-use chat_feed::mask::{self, LiveMasker};
+use chat_feed::mask::{self, LiveMasker, TextMasker};
 use chat_store::{Appended, Blobs, Error, Rewrite, Session, SessionId, now_ms};
+use serde_json::value::RawValue;
 
 use crate::error::ApiError;
+use crate::fleet::bodies::of as bodies_of;
 use crate::ingest;
 use crate::locked::locked;
 use crate::state::{State, stopped};
 
 pub(crate) use bodies::MaskedUpload;
 
-/// The end of a text that nothing follows is told after so long.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// How often that is looked for.
+/// How often it is looked for texts that nothing follows; after so many looks their end is told.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
+const LOOKS: u64 = 5;
 
 /// What a session's secrets are is forgotten where nothing comes for so long.
-const MEMORY: Duration = Duration::from_secs(30 * 60);
+const MEMORY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Of a session that goes on after a start, so many of its last events are looked at: who asked for secrets.
 const ASKED_EVENTS: u64 = 20_000;
 /// And which texts are not whole.
-const OPEN_EVENTS: u64 = 200;
+const OPEN_EVENTS: u64 = 2_000;
 
 /// The maskers of all sessions that are sent to.
 #[derive(Default)]
@@ -62,6 +62,7 @@ impl Masking {
         let of_session = self.of(session)?;
         let mut of_session = locked(&of_session);
         of_session.sent = Instant::now();
+        let place = of_session.masker.place();
         let mut rewriting = Rewriting {
             masker: &mut of_session.masker,
             masking: self,
@@ -69,22 +70,26 @@ impl Masking {
         };
         let appended = session.append_rewritten(events, atomic, recv_ms, &mut rewriting);
         self.count(of_session.masker.take_masked());
-        if appended.is_err() {
-            // It has seen what is not stored.
-            self.forget(session.id());
+        if appended.as_ref().map_or(true, |appended| appended.refused) {
+            of_session.masker.go_back(place);
         }
         appended
     }
 
-    /// Stores what waits of the session. The caller holds its writer, off the async threads.
-    fn append_waiting(&self, session: &Arc<Session>) -> Result<Appended, Error> {
-        let mut events = Vec::new();
-        if let Some(of_session) = self.known(session.id()) {
-            let mut of_session = locked(&of_session);
-            events = of_session.masker.pause();
-            self.count(of_session.masker.take_masked());
+    /// Stores what waits of the session and was looked at so often. The caller holds its writer, off the async threads.
+    fn append_waiting(&self, session: &Arc<Session>, often: u64) -> Result<Appended, Error> {
+        let Some(of_session) = self.known(session.id()) else {
+            return session.append(Vec::new(), false, now_ms());
+        };
+        let mut of_session = locked(&of_session);
+        let place = of_session.masker.place();
+        let events = of_session.masker.pause(often);
+        let appended = session.append(events, false, now_ms());
+        if appended.is_err() {
+            of_session.masker.go_back(place);
         }
-        session.append(events, false, now_ms())
+        self.count(of_session.masker.take_masked());
+        appended
     }
 
     /// The session's log is another one, or none any more.
@@ -133,28 +138,28 @@ impl Masking {
         Ok(of_session)
     }
 
-    /// The sessions of which something waits for longer than that. Others that are quiet for long are forgotten.
-    fn waiting(&self, longer_than: Duration) -> Vec<SessionId> {
-        let all: Vec<_> = locked(&self.sessions)
-            .iter()
-            .map(|(id, of_session)| (id.clone(), of_session.clone()))
-            .collect();
+    /// The sessions of which something was looked at for so often. Others that are quiet for long are forgotten.
+    fn waiting(&self, often: u64) -> Vec<SessionId> {
+        let mut sessions = locked(&self.sessions);
         let mut waiting = Vec::new();
-        for (id, of_session) in all {
+        sessions.retain(|id, of_session| {
             // Who holds it is sending to it.
-            let Ok(of_session) = of_session.try_lock() else {
-                continue;
+            let Ok(mut held) = of_session.try_lock() else {
+                return true;
             };
-            let quiet = of_session.sent.elapsed();
-            if !of_session.masker.holds() {
-                if quiet >= MEMORY {
-                    self.forget(&id);
-                }
-            } else if quiet >= longer_than {
-                waiting.push(id);
+            if held.masker.look(often) {
+                waiting.push(id.clone());
             }
-        }
+            let is_quiet = held.sent.elapsed() >= MEMORY && !held.masker.holds();
+            drop(held);
+            !is_quiet || Arc::strong_count(of_session) > 1
+        });
         waiting
+    }
+
+    /// All sessions that have a masker.
+    fn all(&self) -> Vec<SessionId> {
+        locked(&self.sessions).keys().cloned().collect()
     }
 }
 
@@ -174,13 +179,101 @@ impl Rewrite for Rewriting<'_> {
         mask::is_masked_of(stored, sent)
     }
 
-    fn rewrite(&mut self, mut event: ChatEvent) -> Vec<ChatEvent> {
-        self.masking.refer(self.blobs, &mut event);
-        self.masker.push(event)
+    fn rewrite(&mut self, mut event: ChatEvent) -> Result<Vec<ChatEvent>, Error> {
+        self.masking.refer(self.blobs, &mut event)?;
+        Ok(self.masker.push(event))
     }
 }
 
-/// Tells what waits for too long, until the server stops; then all that waits.
+/// Masks the bodies that events speak of and that are here as they were sent, before the session is held for it.
+///
+/// # Errors
+///
+/// Where the server stops.
+pub(crate) async fn prepare(state: &State, events: &[ChatEvent]) -> Result<(), ApiError> {
+    if state.masking.get().is_none() {
+        return Ok(());
+    }
+    let hashes: BTreeSet<String> = events.iter().flat_map(bodies_of).collect();
+    if hashes.is_empty() {
+        return Ok(());
+    }
+    let own = state.clone();
+    let preparing = move || {
+        if let Some(masking) = own.masking.get() {
+            masking.prepare(own.store.blobs(), &hashes);
+        }
+    };
+    Ok(tokio::task::spawn_blocking(preparing).await?)
+}
+
+/// Has events that go on to another server refer to what is kept here of their bodies.
+///
+/// # Errors
+///
+/// Where the disk refuses, and where the server stops.
+pub(crate) async fn refer_all(state: &State, events: &mut Vec<ChatEvent>) -> Result<(), ApiError> {
+    if state.masking.get().is_none() {
+        return Ok(());
+    }
+    let (own, mut taken) = (state.clone(), std::mem::take(events));
+    let referring = move || -> Result<_, Error> {
+        if let Some(masking) = own.masking.get() {
+            for event in &mut taken {
+                masking.refer(own.store.blobs(), event)?;
+            }
+        }
+        Ok(taken)
+    };
+    *events = tokio::task::spawn_blocking(referring).await??;
+    Ok(())
+}
+
+/// A batch that goes on to another server as it came, with references to what is kept here of its bodies; `None` where it is
+/// the same, or no batch.
+///
+/// # Errors
+///
+/// As [`refer_all`].
+pub(crate) async fn refer_batch(state: &State, body: &[u8]) -> Result<Option<Vec<u8>>, ApiError> {
+    let items: Option<Vec<Box<RawValue>>> = serde_json::from_slice(body).ok();
+    let (Some(_), Some(items)) = (state.masking.get(), items) else {
+        return Ok(None);
+    };
+    let (mut events, mut places) = (Vec::new(), Vec::new());
+    let mut texts: Vec<String> = items.iter().map(|item| item.get().to_owned()).collect();
+    for (place, text) in texts.iter().enumerate() {
+        // The others are as they are, and so is what is none.
+        if let Ok(event) = ChatEvent::from_json(text)
+            && !bodies_of(&event).is_empty()
+        {
+            events.push(event);
+            places.push(place);
+        }
+    }
+    if events.is_empty() {
+        return Ok(None);
+    }
+    refer_all(state, &mut events).await?;
+    for (place, event) in places.into_iter().zip(&events) {
+        texts[place] = event.to_line();
+    }
+    Ok(Some(format!("[{}]", texts.join(",")).into_bytes()))
+}
+
+/// Lines that are kept as they were sent, for they are refused, without their secrets.
+pub(crate) fn masked_lines(state: &State, lines: &[&str]) -> Vec<String> {
+    let masked = |line: &&str| match state.masking.get() {
+        None => (*line).to_owned(),
+        Some(_) => {
+            let mut masker = TextMasker::default();
+            masker.push(line) + &masker.finish()
+        }
+    };
+    lines.iter().map(masked).collect()
+}
+
+/// Tells what waits for too long, until the server stops.
 pub(crate) async fn tell_waiting(state: State) {
     let mut stopping = state.stopping.subscribe();
     loop {
@@ -188,35 +281,42 @@ pub(crate) async fn tell_waiting(state: State) {
             () = tokio::time::sleep(LOOK_EVERY) => {}
             () = stopped(&mut stopping) => return,
         }
-        tell_all(&state, PATIENCE).await;
-    }
-}
-
-/// Tells what waits for longer than that.
-pub(crate) async fn tell_all(state: &State, longer_than: Duration) {
-    let Some(masking) = state.masking.get() else {
-        return;
-    };
-    for id in masking.waiting(longer_than) {
-        if let Err(why) = tell(state, &id).await {
-            tracing::warn!(
-                session = id.as_str(),
-                "could not store the end of a text: {}",
-                why.message
-            );
+        let waiting = state.masking.get().map(|masking| masking.waiting(LOOKS));
+        for id in waiting.unwrap_or_default() {
+            tell(&state, &id, LOOKS).await;
         }
     }
 }
 
-async fn tell(state: &State, id: &SessionId) -> Result<(), ApiError> {
-    let Some(live) = state.live(id) else {
-        return Ok(());
+/// Tells all that waits: nothing is sent any more.
+pub(crate) async fn tell_all(state: &State) {
+    let all = state.masking.get().map(Masking::all);
+    for id in all.unwrap_or_default() {
+        tell(state, &id, 0).await;
+    }
+}
+
+/// Tells what waits of a session and was looked at so often.
+async fn tell(state: &State, id: &SessionId, often: u64) {
+    let (Some(live), Some(masking)) = (state.live(id), state.masking.get()) else {
+        return;
     };
+    if live.home().is_some() {
+        // It is told where its log goes on.
+        masking.forget(id);
+        return;
+    }
     let _writer = live.writer.lock().await;
     let (own, session) = (state.clone(), live.session.clone());
     let appending = move || match own.masking.get() {
-        Some(masking) => masking.append_waiting(&session),
+        Some(masking) => masking.append_waiting(&session, often),
         None => session.append(Vec::new(), false, now_ms()),
     };
-    ingest::publish_as_writer(state, &live, appending).await
+    if let Err(why) = ingest::publish_as_writer(state, &live, appending).await {
+        tracing::warn!(
+            session = id.as_str(),
+            "could not store the end of a text: {}",
+            why.message
+        );
+    }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use chat_capture::{Dialect, Endpoint, FindEndpoint, Outcome, Pipe, Rewrite};
-use chat_event::ChatEvent;
+use chat_event::{ChatEvent, bodies};
 use chat_feed::mask::LiveMasker;
 
 use crate::cli::DataArg;
@@ -162,12 +162,14 @@ fn run(args: Args) -> Result<ExitCode, String> {
 struct Masked(LiveMasker);
 
 impl Rewrite for Masked {
-    fn push(&mut self, event: ChatEvent) -> Vec<ChatEvent> {
+    fn push(&mut self, mut event: ChatEvent) -> Vec<ChatEvent> {
+        // What is said of a body that is elsewhere may be half a secret.
+        bodies::bare(&mut event);
         self.0.push(event)
     }
 
     fn pause(&mut self) -> Vec<ChatEvent> {
-        self.0.pause()
+        self.0.pause(0)
     }
 
     fn finish(&mut self) -> Vec<ChatEvent> {

@@ -179,7 +179,6 @@ impl Requests {
 
     /// Its log is read anew when something of it is asked for: it may have more than we were told of.
     pub(crate) fn forget(&self, session: &SessionId) {
-        self.said.forget_session(session);
         let mut sessions = locked(&self.sessions);
         sessions.forget(session);
         // What they wait for may never come.

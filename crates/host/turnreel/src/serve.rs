@@ -271,6 +271,9 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
     let halting = halted.clone();
     let stop = async move {
         stop.await;
+        // What is taken in later would be told to nobody.
+        sending.abort();
+        let _ = sending.await;
         let halt = || watching.and_then(Watching::halt);
         *locked(&halting) = tokio::task::spawn_blocking(halt).await.ok().flatten();
     };
@@ -278,7 +281,6 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
     if let Some(mut follow) = locked(&halted).take() {
         follow.close();
     }
-    sending.abort();
     if let Some(naming) = naming {
         naming.abort();
         // It may be writing on another thread: what is removed below comes after that.

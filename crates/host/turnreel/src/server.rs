@@ -92,7 +92,7 @@ pub async fn run(
         tracing::warn!("some connections did not end in time");
     }
     // Nothing is sent any more.
-    masking::tell_all(&state, Duration::ZERO).await;
+    masking::tell_all(&state).await;
     let closing = tokio::task::spawn_blocking(move || state.store.close()).await;
     if let Err(why) = closing {
         tracing::error!("could not close the logs: {why}");

@@ -337,6 +337,7 @@ impl State {
         let before = self.live_to_write(id);
         let _writer = before.as_ref().map(|live| live.writer.blocking_lock());
         let session = self.store.restore(restoring)?;
+        self.forget_masker(id);
         self.packed.forget(id, &self.list);
         let mut map = self.map();
         if let Some(before) = &before {
@@ -352,6 +353,12 @@ impl State {
         self.requests.forget(id);
         self.producers.forget(id);
         self.tasks.forget(id);
+        self.requests.said.forget_session(id);
+        self.forget_masker(id);
+    }
+
+    /// What follows goes on behind another log.
+    pub(crate) fn forget_masker(&self, id: &SessionId) {
         if let Some(masking) = self.masking.get() {
             masking.forget(id);
         }

@@ -51,7 +51,7 @@ mod within;
 mod write;
 
 pub use labels::kinds;
-pub use live::LiveMasker;
+pub use live::{LiveMasker, Place as LivePlace};
 pub use masker::Masker;
 pub use plan::{KindFound, Place, Plan, Scan};
 pub use same::is_masked_of;

@@ -128,17 +128,17 @@ fn an_answer_that_is_told_whole_is_not_told_twice() {
 fn what_waits_long_is_told_and_goes_on_where_it_was() {
     let mut masker = LiveMasker::new();
     masker.push(output("a", "DB_PASSWORD=Tr0ub"));
-    let told: String = texts(&masker.pause()).concat();
+    let told: String = texts(&masker.pause(0)).concat();
     assert_eq!(told, "[masked: cut word]");
     let rest: String = texts(&masker.push(output("b", "4dor&3 done\nContin"))).concat();
     assert_eq!(rest, " done\n");
-    assert_eq!(texts(&masker.pause()).concat(), "Contin");
-    assert!(masker.pause().is_empty(), "it is told once");
+    assert_eq!(texts(&masker.pause(0)).concat(), "Contin");
+    assert!(masker.pause(0).is_empty(), "it is told once");
     assert_eq!(
         texts(&masker.push(output("c", "ue? [y/N]"))).concat(),
         "ue? "
     );
-    assert_eq!(texts(&masker.pause()).concat(), "[y/N]");
+    assert_eq!(texts(&masker.pause(0)).concat(), "[y/N]");
 }
 
 #[test]
@@ -175,6 +175,145 @@ fn pieces_out_of_their_order_have_no_halves() {
     assert!(told.contains(" as it "), "{told}");
 }
 
+fn said(index: u64, text: &str) -> ChatEvent {
+    event(
+        json!({"id": format!("e{index}"), "timestamp": 1, "sessionId": "s", "type": "assistant_chunk", "turnId": "t",
+        "responseId": "r", "payload": {"text": text, "index": index}}),
+    )
+}
+
+fn input(offset: u64, chunk: &str) -> ChatEvent {
+    event(
+        json!({"id": format!("i{offset}"), "timestamp": 1, "sessionId": "s", "type": "tool_input_chunk", "turnId": "t",
+        "payload": {"toolCallId": "c", "chunk": chunk, "offset": offset}}),
+    )
+}
+
+/// A text in pieces of so many characters.
+fn by(n_chars: usize, text: &str) -> Vec<String> {
+    let chars: Vec<char> = text.chars().collect();
+    chars
+        .chunks(n_chars)
+        .map(|piece| piece.iter().collect())
+        .collect()
+}
+
+#[test]
+fn no_half_comes_in_small_pieces_behind_what_is_lost() {
+    for n_chars in [1, 3, 4, 6] {
+        let mut masker = LiveMasker::new();
+        masker.resume(&output("a", "the key is "));
+        let mut told = String::new();
+        for piece in by(n_chars, &format!("{} and more \n", &TOKEN[4..])) {
+            told += &texts(&masker.push(output("b", &piece))).concat();
+        }
+        assert_eq!(told, "[masked: cut word] and more \n", "by {n_chars}");
+        // A number is missing, and all that follows has its own.
+        let mut masker = LiveMasker::new();
+        let mut told = texts(&masker.push(said(0, "It is "))).concat();
+        let text = format!("{} and more of it \n", &TOKEN[4..]);
+        for (index, piece) in (2..).zip(by(n_chars, &text)) {
+            told += &texts(&masker.push(said(index, &piece))).concat();
+        }
+        assert_eq!(
+            told, "It is [masked: cut word] and more of it \n",
+            "by {n_chars}"
+        );
+    }
+    // Behind a pause and a restart.
+    let mut masker = LiveMasker::new();
+    let mut stored = masker.push(output("a", "x DB_PASSWORD=Tr0ub"));
+    stored.extend(masker.pause(0));
+    let mut masker = LiveMasker::new();
+    stored.iter().for_each(|event| masker.resume(event));
+    let told = texts(&masker.push(output("b", "4dor-and-3 x\n"))).concat();
+    assert_eq!(told, "[masked: cut word] x\n");
+    // A hole in what a tool is given.
+    let mut masker = LiveMasker::new();
+    masker.push(input(0, "{\"x\": \"token ghp_16C7e42F"));
+    let told = texts(&masker.push(input(38, "710c838347Ae178B4a x "))).concat();
+    assert!(!told.contains("710c") && told.ends_with(" x "), "{told}");
+}
+
+#[test]
+fn what_goes_on_behind_an_end_is_still_one_text() {
+    let ends = |kind: &str| {
+        event(
+            json!({"id": kind, "timestamp": 1, "sessionId": "s", "type": kind, "turnId": "t",
+            "payload": {"code": "x", "message": "x", "reason": "x"}}),
+        )
+    };
+    for kind in ["error", "turn_end", "interrupt"] {
+        let mut masker = LiveMasker::new();
+        let mut told = texts(&masker.push(output("a", "export DB_PASSWORD=Tr0"))).concat();
+        masker.push(ends(kind));
+        told += &texts(&masker.push(output("b", "ub4dor-and-3 ok\n"))).concat();
+        assert_eq!(told, "export DB_PASSWORD=[masked: password] ok\n", "{kind}");
+        let mut masker = LiveMasker::new();
+        masker.push(said(0, "see ghp_16C7e4"));
+        masker.push(ends(kind));
+        let told = texts(&masker.push(said(1, "2F292c6912E7710c838347Ae178B4a ok\n"))).concat();
+        assert!(
+            told.ends_with("[masked: github token] ok\n"),
+            "{kind}: {told}"
+        );
+    }
+}
+
+#[test]
+fn what_is_told_by_what_follows_waits_also_in_json() {
+    let kube = "apiVersion: v1\ndata:\n  db: VHIwdWI0ZG9yLWFuZC0z\nkind: Secret\nmetadata:\n";
+    let listed = "- apiVersion: v1\n  data:\n    db: VHIwdWI0ZG9yLWFuZC0z\n  kind: Secret\n";
+    let phrase = "my seed phrase:\nabandon ability able about above absent absorb abstract absurd abuse access accident\nbye\n";
+    let quoted = "export DB_PASSWORD=\"correct horse battery staple\"\n";
+    let long = format!(
+        "curl -X POST x.test -d '{{{}}}' -u ann:hunter2x -o out.txt\n",
+        "\"a\": 1, ".repeat(150)
+    );
+    let texts_and_secrets: [(&str, &[&str]); 5] = [
+        (kube, &["VHIwdWI0"]),
+        (listed, &["VHIwdWI0"]),
+        (phrase, &["abandon", "accident"]),
+        (quoted, &["correct", "horse"]),
+        (&long, &["hunter2x"]),
+    ];
+    for (text, secrets) in texts_and_secrets {
+        let in_json = json!({"content": text}).to_string();
+        for text in [text, &in_json] {
+            for n_chars in [1, 3, 7, 20, 90] {
+                let mut masker = LiveMasker::new();
+                let mut told = String::new();
+                for (nth, piece) in by(n_chars, text).iter().enumerate() {
+                    told += &texts(&masker.push(output(&nth.to_string(), piece))).concat();
+                }
+                told += &texts(&masker.finish()).concat();
+                for secret in secrets {
+                    assert!(!told.contains(secret), "by {n_chars}: {told}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn scripts_without_spaces_are_told_on_and_cost_the_same_throughout() {
+    let mut masker = LiveMasker::new();
+    let mut told = texts(&masker.push(output("a", "版本是2"))).concat();
+    told += &texts(&masker.pause(0)).concat();
+    told += &texts(&masker.push(output("b", ".0,这是一个很长的句子。"))).concat();
+    assert_eq!(told, "版本是[masked: cut word]这是一个很长的句子。");
+}
+
+#[test]
+fn what_says_nothing_takes_nothing_away() {
+    let mut masker = LiveMasker::new();
+    masker.push(said(0, "It is don"));
+    let done = json!({"id": "d", "timestamp": 1, "sessionId": "s", "type": "assistant_done", "turnId": "t", "responseId": "r",
+        "payload": {"text": ""}});
+    masker.push(event(done));
+    assert_eq!(texts(&masker.finish()).concat(), "don");
+}
+
 #[test]
 fn numbers_may_be_as_large_as_they_like() {
     let mut masker = LiveMasker::new();
@@ -209,6 +348,60 @@ fn secrets_stand_in_no_string_of_an_event_and_ids_stay_apart() {
     assert_eq!(masker.id(TOKEN), Some(one.id));
     assert_eq!(masker.id("e1"), None);
     assert_eq!(one.session_id, "s");
+}
+
+#[test]
+fn what_is_not_stored_comes_again_as_if_it_had_not() {
+    let mut masker = LiveMasker::new();
+    masker.push(output("a", "see sec"));
+    let place = masker.place();
+    let result =
+        json!({"id": "r", "timestamp": 1, "sessionId": "s", "type": "session_end", "payload": {}});
+    assert_eq!(
+        texts(&masker.push(event(result.clone()))),
+        ["sec", "session_end"]
+    );
+    masker.go_back(place);
+    assert_eq!(texts(&masker.push(event(result))), ["sec", "session_end"]);
+}
+
+#[test]
+fn each_text_waits_for_itself() {
+    let mut masker = LiveMasker::new();
+    masker.push(output("a", "Continue?"));
+    assert!(!masker.look(1), "it came just now");
+    let other = json!({"id": "b", "timestamp": 1, "sessionId": "s", "type": "thinking_chunk", "turnId": "t", "payload": {"text": "Hm"}});
+    masker.push(event(other));
+    assert!(masker.look(1), "that another goes on is nothing to it");
+    assert_eq!(texts(&masker.pause(2)), ["Continue?"]);
+}
+
+#[test]
+fn an_answer_that_was_masked_is_not_repeated_after_a_restart() {
+    let asks = event(
+        json!({"id": "q", "timestamp": 1, "sessionId": "s", "type": "question_request",
+        "payload": {"requestId": "r", "toolCallId": "c", "questions": [{"id": "a", "text": "Which?", "options": [], "secret": true}]}}),
+    );
+    let says = event(
+        json!({"id": "q2", "timestamp": 1, "sessionId": "s", "type": "question_resolved",
+        "payload": {"requestId": "r", "outcome": "answered", "answers": [["correct horse"]]}}),
+    );
+    let mut masker = LiveMasker::new();
+    let stored = [asks, says]
+        .into_iter()
+        .flat_map(|event| masker.push(event));
+    let stored: Vec<ChatEvent> = stored.collect();
+    let mut masker = LiveMasker::new();
+    stored.iter().for_each(|event| masker.resume(event));
+    let repeats = event(
+        json!({"id": "t", "timestamp": 1, "sessionId": "s", "type": "tool_result",
+        "payload": {"toolCallId": "c", "result": "The user said: correct horse"}}),
+    );
+    let line = masker.push(repeats).pop().expect("the event").to_line();
+    assert!(
+        !line.contains("horse") && line.contains(r#""result":"[masked: secret answer]""#),
+        "{line}"
+    );
 }
 
 #[test]

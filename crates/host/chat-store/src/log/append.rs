@@ -32,7 +32,11 @@ pub trait Rewrite {
 
     /// What is stored of an event that is new, in order: itself, changed, and before it others that are told by now. Events
     /// without an id are given one.
-    fn rewrite(&mut self, event: ChatEvent) -> Vec<ChatEvent>;
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses; then nothing of the batch is stored.
+    fn rewrite(&mut self, event: ChatEvent) -> Result<Vec<ChatEvent>, Error>;
 }
 
 /// How a batch is stored.
@@ -185,6 +189,14 @@ impl Batch<'_, '_> {
         {
             return Ok(result);
         }
+        if self.rewrite.is_some() {
+            // All of them are asked about before one is changed: what changes them cannot be told to forget it.
+            for (event, offsets) in item.iter().zip(&offsets) {
+                if let Some(conflict @ ItemResult::Conflict { .. }) = self.known(event, offsets)? {
+                    return Ok(conflict);
+                }
+            }
+        }
         let n_before = self.stored.len();
         let mut stored = None;
         for (event, offsets) in item.into_iter().zip(&offsets) {
@@ -242,7 +254,7 @@ impl Batch<'_, '_> {
             return Ok(Some(self.store(event)));
         };
         let mut last = None;
-        for mut event in rewrite.rewrite(event) {
+        for mut event in rewrite.rewrite(event)? {
             self.name(&mut event)?;
             self.take_out(&mut event)?;
             last = Some(self.store(event));

@@ -97,8 +97,8 @@ impl Session {
         self.append_as(events, atomic, recv_ms, None)
     }
 
-    /// As [`Session::append`], of events that are changed before they are stored. Where it fails, `rewrite` may have seen
-    /// events that are not stored, and is to be thrown away.
+    /// As [`Session::append`], of events that are changed before they are stored. Where it fails, or says that all of it is
+    /// refused, `rewrite` may have seen events that are not stored.
     ///
     /// # Errors
     ///

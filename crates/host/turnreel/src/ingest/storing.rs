@@ -79,6 +79,7 @@ pub(crate) async fn append_copied(
     let state = state.clone();
     let storing = tokio::spawn(async move {
         let _writer = live.writer.lock().await;
+        state.forget_masker(live.session.id());
         let session = live.session.clone();
         let appending = move || session.append_copied(copied);
         let stored = store_as_writer(&state, &live, appending).await?;
@@ -108,6 +109,7 @@ pub(crate) async fn change_log<T: Send + 'static>(
     let state = state.clone();
     let changing = tokio::spawn(async move {
         let _writer = live.writer.lock().await;
+        state.forget_masker(live.session.id());
         // Told of when it goes: whatever became of it.
         let _untold = Untold::new(&state, &live);
         let changed = live.clone();

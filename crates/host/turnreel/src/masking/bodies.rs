@@ -1,6 +1,7 @@
 //! Bodies that are masked before they are kept: under the hash that they have then. What refers to one by the hash it was sent
 //! with is changed to say the other.
 
+use std::collections::BTreeSet;
 use std::io::Read;
 
 use chat_event::{BodyRef, ChatEvent, bodies};
@@ -75,10 +76,15 @@ fn is_begun(bytes: &[u8]) -> bool {
 
 impl Masking {
     /// Has the event refer to what is kept of its bodies. What is said of a body that is not here may be half a secret, and goes.
-    pub(crate) fn refer(&self, blobs: &Blobs, event: &mut ChatEvent) {
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses; the event may then refer to some of both.
+    pub(crate) fn refer(&self, blobs: &Blobs, event: &mut ChatEvent) -> Result<(), Error> {
+        let mut failed = None;
         bodies::refer(event, &mut |reference| {
             let kept = self.kept(blobs, &reference.sha256).unwrap_or_else(|why| {
-                tracing::warn!("could not mask a body: {why}");
+                failed = Some(why);
                 None
             });
             Some(match kept {
@@ -91,6 +97,15 @@ impl Masking {
                 },
             })
         });
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Masks the bodies that are here as they were sent, before anybody waits for it.
+    pub(crate) fn prepare(&self, blobs: &Blobs, hashes: &BTreeSet<String>) {
+        for sha256 in hashes {
+            // Who speaks of it is told.
+            let _ = self.kept(blobs, sha256);
+        }
     }
 
     /// What is kept of a body that was sent with this hash. One that came here unmasked is masked now.

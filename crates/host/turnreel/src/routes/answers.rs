@@ -78,9 +78,14 @@ async fn outcome(
         let mut asked = asked.ok_or_else(ApiError::not_found)?;
         if let Some((outcome, _)) = &mut asked.outcome
             && grant.allows(Scope::Ingest)
-            && let Some(said) = state.requests.said.of(live.session.id(), kind, &request_id)
         {
-            *outcome = said;
+            let said = &state.requests.said;
+            match said.of(live.session.id(), kind, &request_id) {
+                Some(said) => *outcome = said,
+                // An agent would go on with what stands in its place.
+                None if outcome.to_string().contains(MASKED) => return Err(answer_is_gone()),
+                None => {}
+            }
         }
         if asked.outcome.is_some() || wait.is_zero() {
             return Ok(Json(answer_of(&request_id, &asked)));
@@ -91,6 +96,14 @@ async fn outcome(
             () = stopped(&mut stopping) => return Ok(Json(answer_of(&request_id, &asked))),
         }
     }
+}
+
+/// What stands in the log in the place of a secret answer.
+const MASKED: &str = "[masked: secret answer]";
+
+fn answer_is_gone() -> ApiError {
+    let message = "the answer was secret, and is not kept any more: ask again";
+    ApiError::new(StatusCode::GONE, "answer_masked", message)
 }
 
 pub(super) async fn decide(
@@ -209,21 +222,33 @@ async fn answer(
             .parent_tool_call_id
             .clone_from(&request.parent_tool_call_id);
         let id = live.session.id();
+        let mut given = Value::Null;
         if state.masking.get().is_some() {
-            let mut line = serde_json::to_value(&event).unwrap_or_default();
-            let payload = line["payload"].take();
-            state.requests.said.keep(id, kind, &request_id, payload);
+            given = serde_json::to_value(&event).unwrap_or_default()["payload"].take();
+            // Before it is stored: who waits for it looks at once.
+            let said = &state.requests.said;
+            said.keep(id, kind, &request_id, given.clone());
         }
         let stored = ingest::append_as_writer(&state, &live, vec![event], true).await;
-        if let Err(why) = stored {
+        let is_stored = stored.as_ref().is_ok_and(|stored| stored.first.is_some());
+        if !is_stored {
             state.requests.said.forget(id, kind, &request_id);
-            return Err(why);
         }
+        stored?;
         let asked = state
             .requests
             .find_as_writer(&live, kind, &request_id)
             .await?;
-        Ok(Json(answer_of(&request_id, &asked.unwrap_or_default())))
+        let asked = asked.unwrap_or_default();
+        if asked
+            .outcome
+            .as_ref()
+            .is_some_and(|(told, _)| *told == given)
+        {
+            // Nothing of it is masked.
+            state.requests.said.forget(id, kind, &request_id);
+        }
+        Ok(Json(answer_of(&request_id, &asked)))
     });
     storing.await?
 }

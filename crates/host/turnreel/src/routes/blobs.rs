@@ -73,14 +73,14 @@ pub(super) async fn store(
 /// A body as it is kept.
 enum Keeping {
     AsSent(Upload),
-    Masked(MaskedUpload),
+    Masked(Box<MaskedUpload>),
 }
 
 impl Keeping {
     fn begin(state: &State, sha256: &str) -> Result<Self, chat_store::Error> {
         let blobs = state.store.blobs();
         Ok(match state.masking.get() {
-            Some(_) => Keeping::Masked(MaskedUpload::begin(blobs, sha256)?),
+            Some(_) => Keeping::Masked(MaskedUpload::begin(blobs, sha256)?.into()),
             None => Keeping::AsSent(blobs.begin(sha256)?),
         })
     }
@@ -116,11 +116,12 @@ pub(super) async fn exists(
 ) -> Result<Response, ApiError> {
     let finding = move || -> Result<_, chat_store::Error> {
         let blobs = state.store.blobs();
-        let sent = blobs.kept_as(&sha256)?.map(|kept| kept.sent_bytes);
-        Ok(match sent {
-            Some(bytes) => Some(bytes),
-            None => blobs.open_body(&sha256)?.map(|(_, bytes)| bytes),
-        })
+        if let Some(kept) = blobs.kept_as(&sha256)?
+            && blobs.open_body(&kept.body.sha256)?.is_some()
+        {
+            return Ok(Some(kept.sent_bytes));
+        }
+        Ok(blobs.open_body(&sha256)?.map(|(_, bytes)| bytes))
     };
     let found = tokio::task::spawn_blocking(finding).await??;
     let bytes = found.ok_or_else(ApiError::not_found)?;

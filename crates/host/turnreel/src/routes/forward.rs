@@ -15,6 +15,7 @@ use chat_store::SessionId;
 use super::{body, scope_of};
 use crate::error::ApiError;
 use crate::fleet::{self, Errand, Fleet, Home, SENDER};
+use crate::masking;
 use crate::scope::{Grant, Scope};
 use crate::state::State;
 
@@ -84,7 +85,11 @@ async fn hand_on(
     let grant = parts.extensions.get::<Arc<Grant>>();
     let grant = grant.ok_or_else(fleet::away)?;
     let body = body::read(state, &parts.headers, body, state.settings.body_bytes).await?;
-    let body = Bytes::copy_from_slice(&body);
+    // Bodies of events are here under the names that they have since they were masked.
+    let body = match masking::refer_batch(state, &body).await? {
+        Some(body) => body.into(),
+        None => Bytes::copy_from_slice(&body),
+    };
     let path = parts.uri.path_and_query();
     let errand = Errand {
         method: parts.method,

@@ -239,3 +239,41 @@ fn what_waits_for_a_server_is_masked_where_its_folder_asks_for_it() {
         .collect();
     assert_eq!(texts, "It is [masked: github token]");
 }
+
+#[test]
+fn what_is_refused_takes_nothing_with_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = masking(dir.path());
+    let notice = |text: &str| json!({"id": "n1", "timestamp": 1, "type": "notice", "payload": {"text": text}});
+    server.post("s1", &json!([notice("one")]));
+    server.post("s1", &output("o1", "all is Wel"));
+    let ends = json!({"id": "r1", "timestamp": 2, "type": "tool_result", "turnId": "t1",
+        "payload": {"toolCallId": "c1", "result": ""}});
+    let batch = json!([ends, notice("another")]).to_string();
+    let (status, answer) = server.post_text("/api/v1/sessions/s1/events?atomic=1", &batch);
+    assert!(status >= 400, "{answer}");
+    assert_eq!(printed(&server, "s1"), "all is ");
+    assert_eq!(server.post("s1", &json!([ends])).0, 200);
+    assert_eq!(printed(&server, "s1"), "all is Wel");
+}
+
+#[test]
+fn a_body_that_comes_after_its_event_is_found_by_what_the_event_calls_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = masking(dir.path());
+    let body = format!("key {TOKEN}\n{}", "more\n".repeat(2000));
+    let sha256 = sha256_hex(body.as_bytes());
+    let event = json!([{"id": "b1", "timestamp": 3, "type": "tool_result", "turnId": "t1", "payload": {"toolCallId": "c", "result":
+        {"$body": {"sha256": sha256, "bytes": body.len(), "preview": &body[..4096], "truncated": true}}}}]);
+    assert_eq!(server.post("s1", &event).0, 200);
+    assert_eq!(server.put_blob(&sha256, body.as_bytes()), 204);
+    let path = format!("/api/v1/sessions/s1/events/b1/full?body={sha256}");
+    let (status, text) = server.get(&path);
+    assert_eq!(status, 200);
+    assert!(
+        text.as_str()
+            .unwrap()
+            .starts_with("key [masked: github token]\nmore\n")
+    );
+    assert!(files_with(dir.path(), &[TOKEN]).is_empty());
+}

@@ -15,6 +15,9 @@ use crate::answers::{answer_texts, answers_to};
 /// A shorter answer may be any part of a word, and is masked only where it was given.
 const LEAST_BYTES: usize = 4;
 
+/// An answer that was masked before it was stored.
+const MASKED: &str = "[masked: secret answer]";
+
 /// The secret answers of one session, event by event. A round begins with what the one before it knew: an answer may come
 /// before its question.
 #[derive(Clone, Debug, Default)]
@@ -76,7 +79,7 @@ impl Answers {
         }
     }
 
-    /// That event with numbers among its answers as texts, which alone are masked.
+    /// That event with secret numbers among its answers as texts, which alone are masked.
     pub(super) fn as_texts<'e>(&self, event: &'e ChatEvent) -> Cow<'e, ChatEvent> {
         let Payload::QuestionResolved(resolved) = &event.payload else {
             return Cow::Borrowed(event);
@@ -85,7 +88,7 @@ impl Answers {
             return Cow::Borrowed(event);
         };
         let mut value = answers.to_value();
-        put_texts(&mut value);
+        put_texts(&mut value, &self.here);
         let mut resolved = resolved.clone();
         resolved.answers = Some(Json::from(&value));
         let mut event = event.clone();
@@ -102,7 +105,16 @@ impl Answers {
         if self.here.is_empty() || !is_place || text.is_id() {
             return;
         }
-        for secret in self.here.iter().filter(|secret| !secret.is_empty()) {
+        if self.within && self.here.iter().any(|said| said == MASKED) && !value.contains(MASKED) {
+            // What it was is not known any more, and this may repeat it.
+            all.push(Found::named(0, value, "secret answer"));
+            return;
+        }
+        let told = self
+            .here
+            .iter()
+            .filter(|said| !said.is_empty() && *said != MASKED);
+        for secret in told {
             let found = |at: usize| Found::named(at, secret, "secret answer");
             if value == secret {
                 all.push(found(0));
@@ -118,11 +130,18 @@ impl Answers {
 }
 
 /// Values are never deeper than [`chat_event::MAX_DEPTH`].
-fn put_texts(value: &mut Value) {
+fn put_texts(value: &mut Value, secrets: &[String]) {
     match value {
-        Value::Bool(_) | Value::Number(_) => *value = Value::String(value.to_string()),
-        Value::Array(items) => items.iter_mut().for_each(put_texts),
-        Value::Object(members) => members.values_mut().for_each(put_texts),
+        Value::Bool(_) | Value::Number(_) => {
+            let text = value.to_string();
+            if secrets.contains(&text) {
+                *value = Value::String(text);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| put_texts(item, secrets)),
+        Value::Object(members) => members
+            .values_mut()
+            .for_each(|item| put_texts(item, secrets)),
         Value::Null | Value::String(_) => {}
     }
 }

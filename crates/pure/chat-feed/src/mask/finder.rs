@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use chat_event::compaction::{Folded, refit};
 use chat_event::{ChatEvent, stable_hash};
 
 use super::answers::Answers;
@@ -56,12 +55,7 @@ impl Finder {
         });
         let Some(line) = changed else { return event };
         // With strings in the place of strings it is an event, if another one.
-        let mut changed = ChatEvent::from_json(&line).unwrap_or_else(|_| unreadable(&event));
-        if Folded::of(&event).is_some() {
-            // It says how long each piece of its text was.
-            refit(&mut changed, &event);
-        }
-        changed
+        ChatEvent::from_json(&line).unwrap_or_else(|_| unreadable(&event))
     }
 
     fn string(&mut self, text: &Text<'_>) -> Option<String> {
@@ -73,9 +67,15 @@ impl Finder {
             };
             let read = read(now.raw);
             let context = (&self.labels, &self.answers);
-            let mut all = found_in(&now, &read, self.known.as_ref(), context);
-            all.retain(|found| found.rank > Rank::Personal);
-            let all = apart(all);
+            // An id is the same throughout, whatever is known by then.
+            let all = match now.is_id() {
+                true => self.in_id(read.text()),
+                false => {
+                    let mut all = found_in(&now, &read, self.known.as_ref(), context);
+                    all.retain(|found| found.rank > Rank::Personal);
+                    apart(all)
+                }
+            };
             if all.is_empty() {
                 return changed;
             }

@@ -103,12 +103,25 @@ impl Flow {
         given
     }
 
+    /// What came before the next piece is not known: where it goes on in a word, that may be half of a secret, and is masked as
+    /// it goes on. What stands in its place.
+    pub(super) fn tear(&mut self, next: &str) -> String {
+        let end = next.find(ends_word);
+        // So little of one tells nothing.
+        let is_little = end.is_some_and(|end| end < LEAST_HALF_BYTES);
+        if next.is_empty() || is_little {
+            return String::new();
+        }
+        self.is_swallowing = true;
+        label_of(HALF)
+    }
+
     /// The rest of a piece of which the beginning is masked, whatever it is.
     fn swallow<'p>(&mut self, piece: &'p str) -> &'p str {
         if !self.is_swallowing {
             return piece;
         }
-        let Some(end) = piece.find(|char: char| char.is_whitespace() || char == '"') else {
+        let Some(end) = piece.find(ends_word) else {
             return "";
         };
         self.is_swallowing = false;
@@ -177,6 +190,7 @@ impl Flow {
         let mut end = self.given + self.last_word_end();
         let open = [
             written_from(text, end),
+            quoted_from(text),
             phrase::open_from(text),
             within::open_from(text),
         ];
@@ -219,8 +233,12 @@ impl Flow {
             }
         }
         // A word that began before is looked at as a whole or not at all.
-        let head = &self.text[..self.text.ceil_char_boundary(from)];
-        let from = head.rfind(char::is_whitespace).unwrap_or(0);
+        let from = self.text.ceil_char_boundary(from);
+        let near = self
+            .text
+            .ceil_char_boundary(from.saturating_sub(NEAR_BYTES));
+        let begins = self.text[near..from].rfind(ends_word);
+        let from = begins.map_or(from, |at| near + at);
         if from >= SPARE_BYTES {
             self.text.drain(..from);
             self.given -= from;
@@ -233,16 +251,19 @@ pub(super) fn label_of(kind: &str) -> String {
     format!("[masked: {kind}]")
 }
 
+/// Less of a word tells nothing.
+const LEAST_HALF_BYTES: usize = 4;
+
 /// What a word is called that may be half of a secret.
 pub(super) const HALF: &str = "cut word";
 
 /// Whether a word that may go on may be half of a secret: more than the beginning of a common word.
 fn may_be_half(word: &str) -> bool {
-    word.len() >= 16 || word.contains('=') || word.bytes().any(|byte| byte.is_ascii_digit())
+    word.len() >= 12 || word.contains('=') || word.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 /// Whether a word ends with this. Of scripts without spaces each letter is one.
-fn ends_word(char: char) -> bool {
+pub(super) fn ends_word(char: char) -> bool {
     char.is_whitespace() || char >= '\u{2e80}'
 }
 
@@ -258,12 +279,42 @@ fn written_from(text: &str, end: usize) -> Option<usize> {
     Some(least + line + first)
 }
 
+/// Where a quote begins that a name of passwords has for its value, as a shell writes it, and that has not ended: it may be of
+/// words.
+fn quoted_from(text: &str) -> Option<usize> {
+    let least = text.ceil_char_boundary(text.len().saturating_sub(MOST_LINE_BYTES));
+    let tail = &text[least..];
+    let mut open = None;
+    for (at, _) in tail.match_indices('=') {
+        let behind = &tail[at + 1..];
+        // Within JSON there is a backslash before it.
+        let own = behind.trim_start_matches('\\');
+        let quote = own.chars().next().filter(|char| matches!(char, '"' | '\''));
+        let is_name =
+            |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_';
+        let before = &tail[..at];
+        let n_bytes = before.bytes().rev().take_while(is_name).count();
+        let name = &before[before.len() - n_bytes..];
+        let tells = ["PASS", "PWD", "SECRET", "TOKEN", "KEY", "AUTH", "CRED"];
+        if let Some(quote) = quote
+            && tells.iter().any(|word| name.contains(word))
+        {
+            let value = &own[1..];
+            let is_open = !value.contains([quote, '\n']) && !value.contains("\\n");
+            open = is_open.then_some(least + at + 1);
+        }
+    }
+    open
+}
+
 /// From where on what was given is looked at again.
 fn context_from(given: &str) -> usize {
     let far = given.ceil_char_boundary(given.len().saturating_sub(FAR_BYTES));
     let tail = &given[far..];
-    // A command that goes on behind a line's end, and `kind: Secret`.
-    if tail.contains("\\\n") || tail.contains("kind:") {
+    // A command that is long, or goes on behind a line's end, and `kind: Secret`.
+    let line = given.len() - given.rfind('\n').map_or(0, |at| at + 1);
+    let goes_on = tail.contains("\\\n") || tail.contains("\\\\\\n");
+    if goes_on || line > NEAR_BYTES || tail.contains("kind:") {
         return far;
     }
     given.len().saturating_sub(NEAR_BYTES)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chat_event::{ChatEvent, Payload};
 
-use super::flow::{Flow, HALF, Look, label_of};
+use super::flow::{Flow, HALF, Look, ends_word, label_of};
 use super::parts::{Whole, piece_of};
 
 /// Ids have at most 128 bytes.
@@ -17,7 +17,7 @@ const MOST_OPEN: usize = 256;
 type Name = (Whole, Option<u32>, String);
 
 /// One text, and the last event that brought something of it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Open {
     flow: Flow,
     last: ChatEvent,
@@ -25,17 +25,19 @@ struct Open {
     next: Option<u64>,
     /// How many characters came, where it is known.
     n_chars: Option<u64>,
-    /// When it was pushed to last: as a count of all pieces.
+    /// When it was pushed to last: as a count of all pieces, and of looks at what waits.
     at: u64,
+    looked: u64,
     /// What came before the next piece is lost, or is yet to come: its first word may be half of one.
     is_torn: bool,
 }
 
 /// The open texts of a session.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Flows {
     open: BTreeMap<Name, Open>,
     n_pieces: u64,
+    n_looks: u64,
 }
 
 impl Flows {
@@ -54,8 +56,8 @@ impl Flows {
         let mut open = self.opened(event, Flow::behind(&given));
         open.next = index_of(event).and_then(|index| index.checked_add(1));
         open.n_chars = None;
-        // Words that waited did so at their beginning.
-        open.is_torn = given.is_empty() || given.ends_with(char::is_whitespace);
+        // Words that waited did so at their beginning, or a label stands in their place.
+        open.is_torn = given.is_empty() || given.ends_with(|char| ends_word(char) || char == ']');
         self.open.insert(name, open);
     }
 
@@ -79,26 +81,40 @@ impl Flows {
         };
         // Some begin with 1.
         open.is_torn |= is_first && index > Some(1);
-        if open
+        let is_late = open
             .next
-            .is_some_and(|next| index.is_some_and(|index| index != next))
-        {
-            // One that comes too early or too late is looked at alone: its first and last words may be halves.
+            .zip(index)
+            .is_some_and(|(next, index)| index < next);
+        if is_late {
+            // It stands between others: its first and last words may be halves.
             set_text(&mut event, alone(&text, look));
             self.open.insert(name, open);
             events.push(event);
             return events;
         }
-        open.next = index.and_then(|index| index.checked_add(1));
-        let mut text = open.in_place(&mut event, &text);
-        if std::mem::take(&mut open.is_torn) {
-            let (first, rest) = first_word(&text);
-            text = format!("{}{rest}", half(first));
+        let (text, hole) = open.in_place(&mut event, &text);
+        let is_early = open
+            .next
+            .zip(index)
+            .is_some_and(|(next, index)| index > next);
+        let mut given = String::new();
+        if hole || is_early {
+            given = open.flow.pause(look);
+            open.flow = Flow::default();
+            open.is_torn = true;
         }
-        let given = open.flow.push(&text, look);
+        if hole {
+            given.push('…');
+        }
+        open.next = index.and_then(|index| index.checked_add(1));
+        if std::mem::take(&mut open.is_torn) {
+            given += &open.flow.tear(&text);
+        }
+        given += &open.flow.push(&text, look);
         set_text(&mut event, given);
         self.n_pieces += 1;
         open.at = self.n_pieces;
+        open.looked = self.n_looks;
         open.last = event.clone();
         self.open.insert(name, open);
         events.push(event);
@@ -121,21 +137,31 @@ impl Flows {
         ends: impl Fn(&ChatEvent) -> bool,
         look: &mut dyn Look,
     ) -> Vec<ChatEvent> {
-        self.each_rest(ends, &mut |flow| flow.finish(look))
+        self.each_rest(|open| ends(&open.last), &mut |flow| flow.finish(look))
     }
 
-    /// What waits of all texts, which may go on.
-    pub(super) fn pause(&mut self, look: &mut dyn Look) -> Vec<ChatEvent> {
-        self.each_rest(|_| true, &mut |flow| flow.pause(look))
+    /// Looks at what waits: whether some of it did so often before.
+    pub(super) fn look(&mut self, often: u64) -> bool {
+        self.n_looks += 1;
+        let n_looks = self.n_looks;
+        let mut open = self.open.values();
+        open.any(|open| open.flow.holds() && n_looks - open.looked > often)
+    }
+
+    /// What waits of texts of which nothing came for so many looks; they may go on.
+    pub(super) fn pause(&mut self, often: u64, look: &mut dyn Look) -> Vec<ChatEvent> {
+        let n_looks = self.n_looks;
+        let waits = |open: &Open| n_looks - open.looked >= often;
+        self.each_rest(waits, &mut |flow| flow.pause(look))
     }
 
     fn each_rest(
         &mut self,
-        which: impl Fn(&ChatEvent) -> bool,
+        which: impl Fn(&Open) -> bool,
         rest: &mut dyn FnMut(&mut Flow) -> String,
     ) -> Vec<ChatEvent> {
         let open = self.open.values_mut();
-        let mut open: Vec<_> = open.filter(|open| which(&open.last)).collect();
+        let mut open: Vec<_> = open.filter(|open| which(open)).collect();
         open.sort_by_key(|open| open.at);
         open.into_iter()
             .filter_map(|open| open.rest(rest))
@@ -155,6 +181,7 @@ impl Flows {
             next: None,
             n_chars: Some(0),
             at: self.n_pieces,
+            looked: self.n_looks,
             is_torn: false,
         }
     }
@@ -163,18 +190,20 @@ impl Flows {
         if self.open.len() < MOST_OPEN || self.open.contains_key(name) {
             return Vec::new();
         }
-        let oldest = self.open.iter().min_by_key(|(_, open)| open.at);
+        // Best one of which nothing waits.
+        let open = self.open.iter();
+        let oldest = open.min_by_key(|(_, open)| (open.flow.holds(), open.at));
         let oldest = oldest.map(|(name, _)| name.clone());
         let oldest = oldest.and_then(|name| self.open.remove(&name));
-        let rest = oldest.and_then(|mut open| open.rest(&mut |flow| flow.finish(look)));
+        let rest = oldest.and_then(|mut open| open.rest(&mut |flow| flow.pause(look)));
         rest.into_iter().collect()
     }
 }
 
 impl Open {
-    /// What of a piece is new, behind what came before; a hole is marked, as a reader would be shown it. The piece says no more
-    /// where it stands: what is given stands elsewhere.
-    fn in_place(&mut self, event: &mut ChatEvent, text: &str) -> String {
+    /// What of a piece is new, behind what came before, and whether there is a hole before it. The piece says no more where it
+    /// stands: what is given stands elsewhere.
+    fn in_place(&mut self, event: &mut ChatEvent, text: &str) -> (String, bool) {
         let n_chars = text.chars().count() as u64;
         let offset = match &mut event.payload {
             Payload::ToolInputChunk(chunk) => chunk.offset.take(),
@@ -182,14 +211,11 @@ impl Open {
         };
         let (Some(offset), Some(have)) = (offset, self.n_chars) else {
             self.n_chars = self.n_chars.map(|have| have.saturating_add(n_chars));
-            return text.to_owned();
+            return (text.to_owned(), false);
         };
         self.n_chars = Some(have.max(offset.saturating_add(n_chars)));
-        if offset > have {
-            return format!("…{text}");
-        }
-        let n_known = usize::try_from(have - offset).unwrap_or(usize::MAX);
-        text.chars().skip(n_known).collect()
+        let n_known = usize::try_from(have.saturating_sub(offset)).unwrap_or(usize::MAX);
+        (text.chars().skip(n_known).collect(), offset > have)
     }
 
     /// What waits, as an event of its own.
@@ -264,26 +290,21 @@ pub(super) fn set_text(event: &mut ChatEvent, text: String) {
     }
 }
 
-/// A piece by itself, its first and its last word masked where they may be the halves of a secret.
+/// A piece by itself, its first and its last word masked: they may be the halves of a secret.
 fn alone(text: &str, look: &mut dyn Look) -> String {
-    let (first, rest) = first_word(text);
-    let last = rest.rfind(char::is_whitespace).unwrap_or(0);
+    let first = text.find(ends_word).unwrap_or(text.len());
+    let (first, rest) = text.split_at(first);
+    let last = rest.rfind(ends_word).unwrap_or(0);
     let space = rest[last..].chars().next().map_or(0, char::len_utf8);
     let (middle, last) = rest.split_at(last + space);
     let middle = Flow::default().push_all(middle, look);
     format!("{}{middle}{}", half(first), half(last))
 }
 
-fn first_word(text: &str) -> (&str, &str) {
-    text.split_at(text.find(char::is_whitespace).unwrap_or(text.len()))
-}
-
-/// What stands in the place of a word that may be half of a secret. Less of one tells nothing.
+/// What stands in the place of a word that may be half of a secret.
 fn half(word: &str) -> String {
-    match word.len() >= LEAST_HALF_BYTES {
-        true => label_of(HALF),
-        false => word.to_owned(),
+    match word.is_empty() {
+        true => String::new(),
+        false => label_of(HALF),
     }
 }
-
-const LEAST_HALF_BYTES: usize = 4;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use chat_event::compaction::Folded;
 use chat_event::{ChatEvent, Payload};
 
 use super::finder::{Finder, id_label};
@@ -51,10 +52,10 @@ impl LiveMasker {
         if piece_of(stored).is_some() {
             self.flows.resume(stored);
         } else {
-            self.flows.forget_whole_of(stored);
-            if let Some(ends) = ended_by(stored) {
-                self.flows.forget(ends);
+            if says_all(stored) {
+                self.flows.forget_whole_of(stored);
             }
+            self.flows.forget(|piece| end(stored, piece) == End::Whole);
         }
     }
 
@@ -67,25 +68,38 @@ impl LiveMasker {
 
     /// The event as it is to be stored, the last of these; others before it bring what waited.
     pub fn push(&mut self, mut event: ChatEvent) -> Vec<ChatEvent> {
+        if let Some(folded) = Folded::of(&event) {
+            // Others were folded into it, and are what it is apart.
+            return folded.events().flat_map(|event| self.push(event)).collect();
+        }
         self.finder.answers.note(&event);
         if let Some(text) = take_text(&mut event) {
             // What it says beside is looked at as in any other event.
             let event = self.finder.event(event);
             return self.flows.push(event, text, &mut self.finder);
         }
-        let says_all = matches!(
-            event.payload,
-            Payload::AssistantDone(_) | Payload::ThinkingDone(_) | Payload::ToolCall(_)
-        );
+        // Its ids are those of the pieces, which were masked.
+        let event = self.finder.event(event);
         let mut events = Vec::new();
-        if says_all {
+        if says_all(&event) {
             self.flows.forget_whole_of(&event);
-        } else if let Some(ends) = ended_by(&event) {
-            events = self.flows.finish(&ends, &mut self.finder);
-            self.flows.forget(&ends);
+        } else {
+            let ends = |piece: &ChatEvent| end(&event, piece) != End::None;
+            events = self.flows.finish(ends, &mut self.finder);
+            self.flows.forget(|piece| end(&event, piece) == End::Whole);
         }
-        events.push(self.finder.event(event));
+        events.push(event);
         events
+    }
+
+    /// What waits now, to come back to where what is pushed from here on is not stored: [`LiveMasker::go_back`].
+    pub fn place(&self) -> Place {
+        Place(self.flows.clone())
+    }
+
+    /// What was pushed since was not stored, and comes again.
+    pub fn go_back(&mut self, place: Place) {
+        self.flows = place.0;
     }
 
     /// Whether a part of some text waits for what follows.
@@ -98,9 +112,15 @@ impl LiveMasker {
         self.flows.finish(|_| true, &mut self.finder)
     }
 
-    /// What waits, where nothing followed for long. Texts may go on behind it; a word that may be half of a secret is masked.
-    pub fn pause(&mut self) -> Vec<ChatEvent> {
-        self.flows.pause(&mut self.finder)
+    /// Looks at what waits, as it is done from time to time; whether something was looked at so often before and nothing of it
+    /// came since.
+    pub fn look(&mut self, often: u64) -> bool {
+        self.flows.look(often)
+    }
+
+    /// What waits, and was looked at so often. Texts may go on behind it; a word that may be half of a secret is masked.
+    pub fn pause(&mut self, often: u64) -> Vec<ChatEvent> {
+        self.flows.pause(often, &mut self.finder)
     }
 
     /// How often something was masked since this was last asked, by its kind.
@@ -109,30 +129,46 @@ impl LiveMasker {
     }
 }
 
-/// Whose texts an event ends.
-fn ended_by(event: &ChatEvent) -> Option<Box<dyn Fn(&ChatEvent) -> bool + '_>> {
+/// What waited at some moment.
+#[derive(Debug)]
+pub struct Place(Flows);
+
+/// What an event is to a text of which a piece is the last.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// It goes on.
+    None,
+    /// Nothing of it comes any more, but for what is late.
+    Turn,
+    /// Nothing does.
+    Whole,
+}
+
+fn end(event: &ChatEvent, piece: &ChatEvent) -> End {
+    let is_output = matches!(piece.payload, Payload::ToolOutputChunk(_));
+    let is_agents = piece.agent_id == event.agent_id;
+    let is_turns = event.turn_id.is_none() || piece.turn_id == event.turn_id;
+    match (&event.payload, &piece.payload) {
+        (Payload::ToolResult(result), Payload::ToolOutputChunk(chunk))
+            if chunk.tool_call_id == result.tool_call_id =>
+        {
+            End::Whole
+        }
+        (Payload::SessionEnd(_), _) => End::Whole,
+        // What runs behind a turn's end prints on.
+        _ if is_output => End::None,
+        (Payload::TurnStart(_), _) if is_agents && piece.turn_id != event.turn_id => End::Whole,
+        (Payload::TurnEnd(_) | Payload::Interrupt(_), _) if is_agents && is_turns => End::Turn,
+        _ => End::None,
+    }
+}
+
+/// Whether an event says what the pieces of its text said: what waits of them is in there.
+fn says_all(event: &ChatEvent) -> bool {
     match &event.payload {
-        Payload::ToolResult(result) => {
-            let of_call = |piece: &ChatEvent| match &piece.payload {
-                Payload::ToolOutputChunk(chunk) => chunk.tool_call_id == result.tool_call_id,
-                _ => false,
-            };
-            Some(Box::new(of_call))
-        }
-        Payload::TurnStart(_)
-        | Payload::TurnEnd(_)
-        | Payload::Interrupt(_)
-        | Payload::ErrorEvent(_) => {
-            let turn = event.turn_id.as_ref();
-            let of_turn = move |piece: &ChatEvent| {
-                let is_other = matches!(event.payload, Payload::TurnStart(_));
-                let is_same = piece.turn_id.as_ref() == turn;
-                // Another turn of the same agent begins where this one has ended.
-                turn.is_none() || is_same != is_other && piece.agent_id == event.agent_id
-            };
-            Some(Box::new(of_turn))
-        }
-        Payload::SessionEnd(_) => Some(Box::new(|_| true)),
-        _ => None,
+        Payload::AssistantDone(done) => !done.text.is_empty(),
+        Payload::ThinkingDone(done) => !done.text.is_empty(),
+        Payload::ToolCall(call) => !call.args.is_null(),
+        _ => false,
     }
 }

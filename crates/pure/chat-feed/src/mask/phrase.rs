@@ -27,7 +27,7 @@ pub(super) fn find(text: &str, from: usize, all: &mut Vec<Found>) {
     }
 }
 
-/// Where words begin that may go on behind the text's end, behind a name in it.
+/// Where what is behind a name begins, as long as that may be words of which there are more behind the text's end.
 pub(super) fn open_from(text: &str) -> Option<usize> {
     let least = text.ceil_char_boundary(text.len().saturating_sub(MOST_BYTES));
     let tail = text[least..].to_ascii_lowercase();
@@ -35,8 +35,10 @@ pub(super) fn open_from(text: &str) -> Option<usize> {
         .iter()
         .filter_map(|name| Some(least + tail.rfind(name)? + name.len()));
     let from = ends.max()?;
-    let (start, words) = words(&text[from..]);
-    (from + start + words.len() == text.len()).then_some(from + start)
+    // In JSON that is not whole yet, line ends and quotes have a backslash.
+    let behind = text[from..].replace("\\n", "\n").replace('\\', "");
+    let (start, words) = words(&behind);
+    (start + words.len() == behind.len()).then_some(from)
 }
 
 /// The words behind a name, and where they begin.

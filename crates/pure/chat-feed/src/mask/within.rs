@@ -63,21 +63,46 @@ fn facebook(text: &str, at: usize, runs: &mut Runs) -> Option<std::ops::Range<us
     (holds && entropy(&text[at + 1..end]) >= 2.5).then_some(at - n_digits..end)
 }
 
-/// Where lines begin that are a secret's where the file says so behind them, as `kubectl` tells it: below `data:`, up to the
-/// next line that is none of them.
+/// Where lines begin that are a secret's where the file says so behind them, as `kubectl` tells it: below `data:`, as long as
+/// they have names and values, and none says what the file is.
 pub(super) fn open_from(text: &str) -> Option<usize> {
     let least = text.ceil_char_boundary(text.len().saturating_sub(REACH_BYTES));
     let tail = &text[least..];
-    let at = tail.rfind("data:")?;
-    if !(at == 0 || tail[..at].ends_with('\n')) {
-        return None;
-    }
-    let body = at + "data:".len();
-    let mut lines = tail[body..].split_inclusive('\n');
-    let is_own = |line: &str| line.trim().is_empty() || line.starts_with([' ', '\t']);
-    let ended = lines.find(|line| !is_own(line));
-    let is_open = ended.is_none_or(|line| !line.ends_with('\n'));
-    is_open.then_some(least + body)
+    let mut all = tail
+        .match_indices("data:")
+        .map(|(at, word)| at + word.len());
+    let from = all.find(|&from| {
+        // In JSON that is not whole yet, lines end so.
+        let body = tail[from..].replace("\\n", "\n");
+        let mut lines = body.split('\n').peekable();
+        let first = lines.next().unwrap_or_default();
+        if !first.trim().is_empty() {
+            return false;
+        }
+        while let Some(line) = lines.next() {
+            let is_last = lines.peek().is_none();
+            if !is_last && (line.contains("kind:") || !is_value(line)) {
+                return false;
+            }
+        }
+        true
+    })?;
+    Some(least + from)
+}
+
+/// Whether a line has a name and a value in base64, or one of these may stand there; it may be numbered, quoted, or of a diff.
+fn is_value(line: &str) -> bool {
+    let signs =
+        |char: char| char.is_whitespace() || char.is_ascii_digit() || "→|+->\"'".contains(char);
+    let own = line.trim_start_matches(signs);
+    let Some((name, value)) = own.split_once(':') else {
+        return own.is_empty() || own.trim().bytes().all(|byte| Class::Base64.has(byte));
+    };
+    let value = value.trim().trim_matches(['"', '\'', ',']);
+    !name.contains(' ')
+        && value
+            .bytes()
+            .all(|byte| Class::Base64.has(byte) || b"|>-".contains(&byte))
 }
 
 /// `data:` of a file that says `kind: Secret`: the value of each line below it.
