@@ -47,6 +47,7 @@ mod spoken;
 mod stated;
 mod text;
 mod views;
+mod waits;
 mod within;
 mod write;
 

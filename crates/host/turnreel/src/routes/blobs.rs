@@ -72,7 +72,7 @@ pub(super) async fn store(
 
 /// A body as it is kept.
 enum Keeping {
-    AsSent(Upload),
+    AsSent(Box<Upload>),
     Masked(Box<MaskedUpload>),
 }
 
@@ -81,7 +81,7 @@ impl Keeping {
         let blobs = state.store.blobs();
         Ok(match state.masking.get() {
             Some(_) => Keeping::Masked(MaskedUpload::begin(blobs, sha256)?.into()),
-            None => Keeping::AsSent(blobs.begin(sha256)?),
+            None => Keeping::AsSent(blobs.begin(sha256)?.into()),
         })
     }
 

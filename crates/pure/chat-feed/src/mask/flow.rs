@@ -7,12 +7,7 @@
 use std::ops::Range;
 
 use super::find::Found;
-use super::{phrase, within};
-
-/// So much of what was given is looked at again with what comes; and so much where a command goes over lines, or a file says
-/// what it is.
-const NEAR_BYTES: usize = 600;
-const FAR_BYTES: usize = 2_000;
+use super::waits;
 
 /// What need not be looked at again goes when it is so much.
 const SPARE_BYTES: usize = 400;
@@ -22,10 +17,7 @@ const MOST_HELD_BYTES: usize = 4_000;
 const LEAST_HELD_BYTES: usize = 512;
 
 /// What is longer, and no end of it in sight, is all of it masked up to the next space.
-const MOST_SECRET_BYTES: usize = 16_000;
-
-/// A line that writes something waits for what the command behind it does with that: so far.
-const MOST_LINE_BYTES: usize = 600;
+pub(super) const MOST_SECRET_BYTES: usize = 16_000;
 
 /// One text.
 #[derive(Clone, Debug, Default)]
@@ -188,13 +180,7 @@ impl Flow {
     fn safe_end(&self, found: &[Found]) -> usize {
         let text = &self.text;
         let mut end = self.given + self.last_word_end();
-        let open = [
-            written_from(text, end),
-            quoted_from(text),
-            phrase::open_from(text),
-            within::open_from(text),
-        ];
-        for start in open.into_iter().flatten() {
+        for start in waits::open_from(text, end) {
             end = end.min(start.max(self.given));
         }
         // What goes over spaces may go on.
@@ -212,8 +198,8 @@ impl Flow {
 
     /// Forgets what need not be looked at again.
     fn forget(&mut self, found: &[Found]) {
-        let mut from = context_from(&self.text[..self.given]);
-        if let Some(key) = open_key(&self.text[..self.given]) {
+        let mut from = waits::context_from(&self.text[..self.given]);
+        if let Some(key) = waits::open_key(&self.text[..self.given]) {
             from = from.min(key);
         }
         let open = found.iter().find(|found| {
@@ -236,7 +222,7 @@ impl Flow {
         let from = self.text.ceil_char_boundary(from);
         let near = self
             .text
-            .ceil_char_boundary(from.saturating_sub(NEAR_BYTES));
+            .ceil_char_boundary(from.saturating_sub(waits::NEAR_BYTES));
         let begins = self.text[near..from].rfind(ends_word);
         let from = begins.map_or(from, |at| near + at);
         if from >= SPARE_BYTES {
@@ -265,67 +251,4 @@ fn may_be_half(word: &str) -> bool {
 /// Whether a word ends with this. Of scripts without spaces each letter is one.
 pub(super) fn ends_word(char: char) -> bool {
     char.is_whitespace() || char >= '\u{2e80}'
-}
-
-/// Where a command begins that writes something, in the last line: what reads it may come yet.
-fn written_from(text: &str, end: usize) -> Option<usize> {
-    let least = text.ceil_char_boundary(text.len().saturating_sub(MOST_LINE_BYTES));
-    let tail = text.get(least..end)?;
-    // In JSON that is no whole yet, lines end so.
-    let line = tail.rfind(['\n', '\r']).map_or(0, |at| at + 1);
-    let line = line.max(tail.rfind("\\n").map_or(0, |at| at + 2));
-    let words = ["echo ", "printf "].iter();
-    let first = words.filter_map(|word| tail[line..].find(word)).min()?;
-    Some(least + line + first)
-}
-
-/// Where a quote begins that a name of passwords has for its value, as a shell writes it, and that has not ended: it may be of
-/// words.
-fn quoted_from(text: &str) -> Option<usize> {
-    let least = text.ceil_char_boundary(text.len().saturating_sub(MOST_LINE_BYTES));
-    let tail = &text[least..];
-    let mut open = None;
-    for (at, _) in tail.match_indices('=') {
-        let behind = &tail[at + 1..];
-        // Within JSON there is a backslash before it.
-        let own = behind.trim_start_matches('\\');
-        let quote = own.chars().next().filter(|char| matches!(char, '"' | '\''));
-        let is_name =
-            |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_';
-        let before = &tail[..at];
-        let n_bytes = before.bytes().rev().take_while(is_name).count();
-        let name = &before[before.len() - n_bytes..];
-        let tells = ["PASS", "PWD", "SECRET", "TOKEN", "KEY", "AUTH", "CRED"];
-        if let Some(quote) = quote
-            && tells.iter().any(|word| name.contains(word))
-        {
-            let value = &own[1..];
-            let is_open = !value.contains([quote, '\n']) && !value.contains("\\n");
-            open = is_open.then_some(least + at + 1);
-        }
-    }
-    open
-}
-
-/// From where on what was given is looked at again.
-fn context_from(given: &str) -> usize {
-    let far = given.ceil_char_boundary(given.len().saturating_sub(FAR_BYTES));
-    let tail = &given[far..];
-    // A command that is long, or goes on behind a line's end, and `kind: Secret`.
-    let line = given.len() - given.rfind('\n').map_or(0, |at| at + 1);
-    let goes_on = tail.contains("\\\n") || tail.contains("\\\\\\n");
-    if goes_on || line > NEAR_BYTES || tail.contains("kind:") {
-        return far;
-    }
-    given.len().saturating_sub(NEAR_BYTES)
-}
-
-/// Where the head of a private key stands that has not ended.
-fn open_key(given: &str) -> Option<usize> {
-    let least = given.ceil_char_boundary(given.len().saturating_sub(MOST_SECRET_BYTES));
-    let tail = &given[least..];
-    let head = tail.rfind("-----BEGIN").into_iter();
-    let at = head.chain(tail.rfind("Private-Lines: ")).max()?;
-    let ends = tail[at + 1..].contains("-----END") || tail[at + 1..].contains("Private-MAC");
-    (!ends).then_some(least + at)
 }

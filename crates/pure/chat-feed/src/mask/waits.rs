@@ -1,0 +1,87 @@
+//! What of a text that goes on has to wait although it is whole words: what comes may tell that it is a secret. And what of it
+//! has to be looked at again with what comes.
+
+use super::flow::MOST_SECRET_BYTES;
+use super::{phrase, within};
+
+/// So much of what was given is looked at again with what comes; and so much where a command goes over lines, or a file says
+/// what it is.
+pub(super) const NEAR_BYTES: usize = 600;
+const FAR_BYTES: usize = 2_000;
+
+/// A line that writes something waits for what the command behind it does with that: so far.
+const MOST_LINE_BYTES: usize = 600;
+
+/// From where on a text may be told by what follows it; of its whole words, which end at `end`.
+pub(super) fn open_from(text: &str, end: usize) -> impl Iterator<Item = usize> {
+    let all = [
+        written_from(text, end),
+        quoted_from(text),
+        phrase::open_from(text),
+        within::open_from(text),
+    ];
+    all.into_iter().flatten()
+}
+
+/// Where a command begins that writes something, in the last line: what reads it may come yet.
+fn written_from(text: &str, end: usize) -> Option<usize> {
+    let least = text.ceil_char_boundary(text.len().saturating_sub(MOST_LINE_BYTES));
+    let tail = text.get(least..end)?;
+    // In JSON that is no whole yet, lines end so.
+    let line = tail.rfind(['\n', '\r']).map_or(0, |at| at + 1);
+    let line = line.max(tail.rfind("\\n").map_or(0, |at| at + 2));
+    let words = ["echo ", "printf "].iter();
+    let first = words.filter_map(|word| tail[line..].find(word)).min()?;
+    Some(least + line + first)
+}
+
+/// Where a quote begins that a name of passwords has for its value, as a shell writes it, and that has not ended: it may be of
+/// words.
+fn quoted_from(text: &str) -> Option<usize> {
+    let least = text.ceil_char_boundary(text.len().saturating_sub(MOST_LINE_BYTES));
+    let tail = &text[least..];
+    let mut open = None;
+    for (at, _) in tail.match_indices('=') {
+        let behind = &tail[at + 1..];
+        // Within JSON there is a backslash before it.
+        let own = behind.trim_start_matches('\\');
+        let quote = own.chars().next().filter(|char| matches!(char, '"' | '\''));
+        let is_name =
+            |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_';
+        let before = &tail[..at];
+        let n_bytes = before.bytes().rev().take_while(is_name).count();
+        let name = &before[before.len() - n_bytes..];
+        let tells = ["PASS", "PWD", "SECRET", "TOKEN", "KEY", "AUTH", "CRED"];
+        if let Some(quote) = quote
+            && tells.iter().any(|word| name.contains(word))
+        {
+            let value = &own[1..];
+            let is_open = !value.contains([quote, '\n']) && !value.contains("\\n");
+            open = is_open.then_some(least + at + 1);
+        }
+    }
+    open
+}
+
+/// From where on what was given is looked at again.
+pub(super) fn context_from(given: &str) -> usize {
+    let far = given.ceil_char_boundary(given.len().saturating_sub(FAR_BYTES));
+    let tail = &given[far..];
+    // A command that is long, or goes on behind a line's end, and `kind: Secret`.
+    let line = given.len() - given.rfind('\n').map_or(0, |at| at + 1);
+    let goes_on = tail.contains("\\\n") || tail.contains("\\\\\\n");
+    if goes_on || line > NEAR_BYTES || tail.contains("kind:") {
+        return far;
+    }
+    given.len().saturating_sub(NEAR_BYTES)
+}
+
+/// Where the head of a private key stands that has not ended.
+pub(super) fn open_key(given: &str) -> Option<usize> {
+    let least = given.ceil_char_boundary(given.len().saturating_sub(MOST_SECRET_BYTES));
+    let tail = &given[least..];
+    let head = tail.rfind("-----BEGIN").into_iter();
+    let at = head.chain(tail.rfind("Private-Lines: ")).max()?;
+    let ends = tail[at + 1..].contains("-----END") || tail[at + 1..].contains("Private-MAC");
+    (!ends).then_some(least + at)
+}
