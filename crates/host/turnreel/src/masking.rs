@@ -156,9 +156,14 @@ impl Masking {
         waiting
     }
 
-    /// All sessions that have a masker.
-    fn all(&self) -> Vec<SessionId> {
-        locked(&self.sessions).keys().cloned().collect()
+    /// All sessions of which something waits, or may.
+    fn all_waiting(&self) -> Vec<SessionId> {
+        let sessions = locked(&self.sessions);
+        let may_wait = sessions.iter().filter(|(_, of_session)| {
+            let held = of_session.try_lock();
+            held.map_or(true, |held| held.masker.holds())
+        });
+        may_wait.map(|(id, _)| id.clone()).collect()
     }
 }
 
@@ -201,7 +206,7 @@ pub(crate) async fn tell_waiting(state: State) {
 
 /// Tells all that waits: nothing is sent any more.
 pub(crate) async fn tell_all(state: &State) {
-    let all = state.masking.get().map(Masking::all);
+    let all = state.masking.get().map(Masking::all_waiting);
     for id in all.unwrap_or_default() {
         tell(state, &id, 0).await;
     }

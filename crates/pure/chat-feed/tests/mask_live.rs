@@ -305,6 +305,13 @@ fn scripts_without_spaces_are_told_on_and_cost_the_same_throughout() {
 }
 
 #[test]
+fn words_behind_data_are_told_as_others_are() {
+    let mut masker = LiveMasker::new();
+    let text = "Here is the data:\n\nThe quick brown fox jumps ";
+    assert_eq!(texts(&masker.push(output("a", text))).concat(), text);
+}
+
+#[test]
 fn what_says_nothing_takes_nothing_away() {
     let mut masker = LiveMasker::new();
     masker.push(said(0, "It is don"));

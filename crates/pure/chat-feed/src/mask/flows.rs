@@ -111,12 +111,13 @@ impl Flows {
             given += &open.flow.tear(&text);
         }
         given += &open.flow.push(&text, look);
-        set_text(&mut event, given);
         self.n_pieces += 1;
         open.at = self.n_pieces;
         open.looked = self.n_looks;
+        // Without its text, which may be long.
         open.last = event.clone();
         self.open.insert(name, open);
+        set_text(&mut event, given);
         events.push(event);
         events
     }

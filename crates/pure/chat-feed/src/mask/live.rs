@@ -15,8 +15,7 @@ use super::write::replaced;
 ///
 /// Each event comes out as one of the same id, in its order; before it there may be some that bring what was held back of
 /// others. Of a text that comes in pieces the last word waits until it is whole, and what waits is told by
-/// [`LiveMasker::finish`] where nothing follows. The same value has the same label everywhere, and so have all others of its kind: labels
-/// say the kind alone.
+/// [`LiveMasker::finish`] where nothing follows. Labels say the kind alone, so that an event is the same whenever it comes.
 ///
 /// ```
 /// use chat_event::ChatEvent;

@@ -81,7 +81,7 @@ pub(super) fn open_from(text: &str) -> Option<usize> {
         }
         while let Some(line) = lines.next() {
             let is_last = lines.peek().is_none();
-            if !is_last && (line.contains("kind:") || !is_value(line)) {
+            if !is_value(line) || (!is_last && line.contains("kind:")) {
                 return false;
             }
         }
