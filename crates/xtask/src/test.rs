@@ -92,7 +92,11 @@ impl Run<'_> {
                 let others = compiled
                     .iter()
                     .try_for_each(|arguments| compile(&root, arguments))
-                    .and_then(|()| dist::prepare_server(&root));
+                    .and_then(|()| match page.is_finished() {
+                        // Then the server is made once, with the page in it: that saves two minutes.
+                        true => Ok(()),
+                        false => dist::prepare_server(&root),
+                    });
                 // What panicked there has said so.
                 page.join()
                     .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
