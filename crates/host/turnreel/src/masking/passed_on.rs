@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use chat_event::ChatEvent;
+use chat_event::{ChatEvent, bodies};
 use chat_feed::mask::TextMasker;
 use chat_store::Error;
 use serde_json::value::RawValue;
@@ -21,7 +21,10 @@ pub(crate) async fn prepare(state: &State, events: &[ChatEvent]) -> Result<(), A
     if state.masking.get().is_none() {
         return Ok(());
     }
-    let hashes: BTreeSet<String> = events.iter().flat_map(bodies_of).collect();
+    // Most events are pieces, which have no place for one.
+    let may_refer = |event: &&ChatEvent| bodies::TYPES.contains(&event.event_type());
+    let hashes = events.iter().filter(may_refer).flat_map(bodies_of);
+    let hashes: BTreeSet<String> = hashes.collect();
     if hashes.is_empty() {
         return Ok(());
     }

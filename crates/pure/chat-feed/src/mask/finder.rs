@@ -10,9 +10,8 @@ use super::flow::{Look, label_of};
 use super::known::Known;
 use super::labels::Labels;
 use super::line::{self, Text};
-use super::masker::{MOST_ROUNDS, UNRESTING};
-use super::plan::{found_in, read};
-use super::write::replaced;
+use super::plan::found_in;
+use super::write::{UNRESTING, changed_to_rest, replaced};
 
 /// So many secrets of a session are looked for where nothing tells them.
 const MOST_KNOWN: usize = 1_000;
@@ -59,37 +58,26 @@ impl Finder {
     }
 
     fn string(&mut self, text: &Text<'_>) -> Option<String> {
-        let mut changed: Option<String> = None;
-        for _ in 0..MOST_ROUNDS {
-            let now = Text {
-                raw: changed.as_deref().unwrap_or(text.raw),
-                ..*text
-            };
-            let read = read(now.raw);
-            let context = (&self.labels, &self.answers);
+        changed_to_rest(text, &mut |now, read| {
             // An id is the same throughout, whatever is known by then.
             let all = match now.is_id() {
                 true => self.in_id(read.text()),
                 false => {
-                    let mut all = found_in(&now, &read, self.known.as_ref(), context);
+                    let context = (&self.labels, &self.answers);
+                    let mut all = found_in(now, read, self.known.as_ref(), context);
                     all.retain(|found| found.rank > Rank::Personal);
                     apart(all)
                 }
             };
-            if all.is_empty() {
-                return changed;
-            }
             let label = |found: &Found| match now.is_id() {
                 true => id_label(found),
                 false => label_of(found.kind),
             };
             let stretches = all.iter().map(|found| (&found.range, label(found)));
-            let replaced = replaced(now.raw, &read, stretches);
+            let replaced = (!all.is_empty()).then(|| replaced(now.raw, read, stretches));
             all.iter().for_each(|found| self.note(found));
-            changed = Some(replaced);
-        }
-        // What cannot be brought to rest is not written.
-        Some(UNRESTING.to_owned())
+            replaced
+        })
     }
 }
 

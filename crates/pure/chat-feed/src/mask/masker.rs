@@ -12,13 +12,7 @@ use super::labels::Labels;
 use super::line::{self, Text};
 use super::parts::{Span, piece_of};
 use super::plan::{Plan, Read, found_in, is_piece, read};
-use super::write::replaced;
-
-/// A string is looked through again after it was changed, until nothing is found; never so often.
-pub(super) const MOST_ROUNDS: usize = 4;
-
-/// What stands in the place of a string in which there is always more to be found.
-pub(super) const UNRESTING: &str = "[masked: all of this text]";
+use super::write::{changed_to_rest, replaced};
 
 /// Masks the events of a session, in the order in which they were scanned.
 #[derive(Debug)]
@@ -119,30 +113,15 @@ impl Masker {
     }
 
     fn string(&mut self, text: &Text<'_>, event_type: &str) -> Option<String> {
-        let mut changed: Option<String> = None;
-        for _ in 0..MOST_ROUNDS {
-            let now = Text {
-                raw: changed.as_deref().unwrap_or(text.raw),
-                ..*text
-            };
-            let read = read(now.raw);
-            let mut all = found_in(
-                &now,
-                &read,
-                Some(&self.known),
-                (&self.labels, &self.answers),
-            );
+        changed_to_rest(text, &mut |now, read| {
+            let context = (&self.labels, &self.answers);
+            let mut all = found_in(now, read, Some(&self.known), context);
             all.retain(|found| self.plan.masks(found.kind));
             let all = apart(all);
-            if all.is_empty() {
-                return changed;
-            }
             let spans: Vec<_> = all.iter().map(|found| (found, true)).collect();
-            let replaced = self.replace(now.raw, &read, &spans, now.is_id(), event_type);
-            changed = Some(replaced);
-        }
-        // What cannot be brought to rest is not written.
-        Some(UNRESTING.to_owned())
+            let is_id = now.is_id();
+            (!all.is_empty()).then(|| self.replace(now.raw, read, &spans, is_id, event_type))
+        })
     }
 
     fn piece(&mut self, raw: &str, spans: &[Span], event_type: &str) -> Option<String> {

@@ -2,7 +2,34 @@
 
 use std::ops::Range;
 
-use super::plan::Read;
+use super::line::Text;
+use super::plan::{Read, read};
+
+/// A string is looked through again after it was changed, until nothing is found; never so often.
+const MOST_ROUNDS: usize = 4;
+
+/// What stands in the place of a string in which there is always more to be found.
+pub(super) const UNRESTING: &str = "[masked: all of this text]";
+
+/// The string once `change` finds no more to change in it; `None` where it never does.
+pub(super) fn changed_to_rest(
+    text: &Text<'_>,
+    change: &mut dyn FnMut(&Text<'_>, &Read<'_>) -> Option<String>,
+) -> Option<String> {
+    let mut changed: Option<String> = None;
+    for _ in 0..MOST_ROUNDS {
+        let now = Text {
+            raw: changed.as_deref().unwrap_or(text.raw),
+            ..*text
+        };
+        let Some(next) = change(&now, &read(now.raw)) else {
+            return changed;
+        };
+        changed = Some(next);
+    }
+    // What cannot be brought to rest is not written.
+    Some(UNRESTING.to_owned())
+}
 
 /// The string as it is written, with those in the place of stretches of it as it reads, which are in order.
 pub(super) fn replaced<'s>(
