@@ -1,5 +1,5 @@
 //! Holds the modules of the page to their table: which may use which, and that only `platform` names the browser.
-//! Packages are held by `architecture`.
+//! Packages are held by `architecture`. It holds their tests to be part of a program, too: cargo does not look for them.
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(
     clippy::expect_used,
@@ -188,6 +188,56 @@ fn module_named_by(path: &[String], depth: usize) -> Option<&'static str> {
         .iter()
         .map(|(module, _)| *module)
         .find(|module| module == name)
+}
+
+/// The tests of a package are modules of one program, and what no `mod` names is neither compiled nor missed.
+#[test]
+fn each_file_of_a_package_s_tests_is_part_of_a_program() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates");
+    let files: Vec<_> = source::files_below(&crates, &["rs"])
+        .into_iter()
+        .filter(|file| file.components().any(|part| part.as_os_str() == "tests"))
+        .collect();
+    assert!(files.len() > 100, "{}", files.len());
+    let texts: Vec<(&Path, String)> = files
+        .iter()
+        .map(|file| {
+            let text = std::fs::read_to_string(file).expect("a test can be read");
+            (file.as_path(), source::without_comments(&text))
+        })
+        .collect();
+    let lost: Vec<_> = files
+        .iter()
+        .filter(|file| !is_compiled(file, &texts))
+        .collect();
+    assert_eq!(lost, Vec::<&std::path::PathBuf>::new());
+}
+
+/// Whether cargo takes this file for a program, or another file names it.
+fn is_compiled(file: &Path, texts: &[(&Path, String)]) -> bool {
+    let (Some(stem), Some(folder)) = (file.file_stem(), file.parent()) else {
+        return false;
+    };
+    let is_program = stem == "main"
+        // Cargo finds each file of the folder, but where there is a program of them all.
+        || folder.ends_with("tests") && !folder.join("main.rs").is_file();
+    let by_path = format!("/{}.rs\"]", stem.to_string_lossy());
+    // `support/mod.rs` is named as `support` is.
+    let (stem, folder) = match (stem == "mod", folder.file_name(), folder.parent()) {
+        (true, Some(name), Some(above)) => (name, above),
+        _ => (stem, folder),
+    };
+    let parents = [
+        folder.join("main.rs"),
+        folder.join("mod.rs"),
+        folder.with_extension("rs"),
+    ];
+    let named = format!("mod {};", stem.to_string_lossy());
+    is_program
+        || texts.iter().any(|(path, text)| {
+            let is_parent = parents.iter().any(|parent| parent == path);
+            is_parent && source::has_word(text, &named) || text.contains(&by_path)
+        })
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Bodies: found one by one wherever they stand, and put back into pages for those who want them.
 
 // Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::io::Read;
 use std::path::Path;

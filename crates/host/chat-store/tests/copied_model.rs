@@ -2,17 +2,14 @@
 //! the home has nobody can tell the two apart.
 
 // Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod support;
 
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::support::copying::{ALL, HOME, copied, copy_all, has_more, same};
+use crate::support::server::{Server, cut, fail_power, lose_the_end};
+use crate::support::{Dice, chunk, files_of, id, is_full, remove_beside};
 use chat_store::{Copied, Error, Session};
-use support::copying::{ALL, HOME, copied, copy_all, has_more, same};
-use support::server::{Server, cut, fail_power, lose_the_end};
-use support::{Dice, chunk, files_of, id, is_full, remove_beside};
 
 /// Flips a bit of an event that the copy has not.
 fn damage(dir: &Path, head: u64, dice: &mut Dice) {

@@ -1,22 +1,21 @@
 //! Copies of a session's log: what they take, what they refuse, and who gives the numbers (F10).
 
 // Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod support;
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use crate::support::copying::{ALL, HOME, copied, copy_all, gaps, same};
+use crate::support::server::fail_power;
+use crate::support::{
+    all, chunk, id, is_full, log_path, memory_dir, numbered, open, remove_beside,
+};
 use chat_event::payload::{Interrupt, SessionEnd, ToolResult};
 use chat_event::{ChatEvent, Json};
 use chat_store::{
     Copied, Epoch, Error, Gap, INLINE_BYTES, ItemResult, Options, Session, Store, SyncPolicy,
 };
-use support::copying::{ALL, HOME, copied, copy_all, gaps, same};
-use support::server::fail_power;
-use support::{all, chunk, id, is_full, log_path, memory_dir, numbered, open, remove_beside};
 
 /// A home with so many events, and an empty copy of it.
 fn home_and_copy(n_events: u64) -> (tempfile::TempDir, Store, tempfile::TempDir, Store) {
@@ -389,7 +388,7 @@ fn a_home_that_lost_its_end_is_copied_anew_and_the_old_copy_is_set_aside() {
         panic!("{refused:?}");
     };
     assert_eq!(all(&here), numbered(30), "it is what it was");
-    let files: Vec<_> = support::files_of(copy_dir.path());
+    let files: Vec<_> = crate::support::files_of(copy_dir.path());
     assert!(files.len() > 2, "{files:?}");
     let bytes = |names: &[String]| -> Vec<Vec<u8>> {
         let read = names
@@ -439,7 +438,7 @@ fn a_copy_of_which_only_the_beginning_is_left_is_copied_on_from_there() {
         same(&there, &here);
         drop((here, copy));
         // The files go by hand, the newest first.
-        let mut files = support::files_of(copy_dir.path());
+        let mut files = crate::support::files_of(copy_dir.path());
         files.reverse();
         let n_files = files.len();
         remove_beside(copy_dir.path(), &[".idx", ".manifest"]);

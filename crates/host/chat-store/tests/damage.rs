@@ -3,15 +3,12 @@
 //! (D4, D8, S13, S31).
 
 // Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod support;
 
 use std::collections::BTreeSet;
 
+use crate::support::{all, chunk, id, is_full, log_of, log_path, numbered, open, remove_beside};
 use chat_event::jsonl::crc32c;
 use chat_store::{Options, Store, SyncPolicy};
-use support::{all, chunk, id, is_full, log_of, log_path, numbered, open, remove_beside};
 
 /// The numbers of the events whose records stand whole in `bytes`, wherever that is.
 fn whole_records(bytes: &[u8], lines: &[&[u8]]) -> BTreeSet<u64> {

@@ -2,18 +2,15 @@
 //! `cargo test --release -p chat-store --test figures -- --ignored --nocapture`.
 
 // Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod support;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
+use crate::support::{chunk, id, is_full, remove_beside};
 use chat_event::payload::{SessionStart, ToolResult};
 use chat_event::{ChatEvent, Json};
 use chat_store::{Options, PageRequest, Store, SyncPolicy};
-use support::{chunk, id, is_full, remove_beside};
 
 const DIR: &str = "CHAT_STORE_FIGURES_DIR";
 

@@ -1,15 +1,12 @@
 //! Events that others were folded into, from another log: they are taken apart, and get the numbers of this one.
 
 // Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod support;
-
+use crate::support::{all, chunk, id, open};
 use chat_event::compaction::{Compactor, Folded, Out};
 use chat_event::payload::{AssistantDone, Interrupt};
 use chat_event::{ChatEvent, Json};
 use chat_store::{ItemResult, Session};
-use support::{all, chunk, id, open};
 
 /// Five pieces of a text and its end, each with a number of another log.
 fn pieces() -> Vec<ChatEvent> {

@@ -2,18 +2,15 @@
 //! epoch is one event, wherever and whenever it is read, and in the end all have the same log.
 
 // Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod support;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::support::copying::{ALL, copied_of, same};
+use crate::support::server::{Server, cut, fail_power, lose_the_end};
+use crate::support::{Dice, chunk, id, is_full};
 use chat_event::ChatEvent;
 use chat_store::{Error, Session};
-use support::copying::{ALL, copied_of, same};
-use support::server::{Server, cut, fail_power, lose_the_end};
-use support::{Dice, chunk, id, is_full};
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
 

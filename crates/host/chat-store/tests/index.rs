@@ -1,19 +1,16 @@
 //! The index is a cache: with it, without it, and with one that is wrong, every answer is the same (D10, S9).
 
 // Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod support;
 
 use std::path::{Path, PathBuf};
 
+use crate::support::{all, chunk, id, is_full, log_path, numbered, open, remove_beside};
 use chat_event::payload::{
     ErrorEvent, PermissionRequest, PermissionResolved, SessionStart, ToolCall, ToolResult, TurnEnd,
     TurnStart, Usage, UserMessage,
 };
 use chat_event::{ChatEvent, Payload};
 use chat_store::{ItemResult, Session, Store, Summary};
-use support::{all, chunk, id, is_full, log_path, numbered, open, remove_beside};
 
 fn index_path(dir: &Path) -> PathBuf {
     dir.join(format!("{}.idx", id("s1").stem()))

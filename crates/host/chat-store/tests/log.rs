@@ -1,7 +1,6 @@
 //! What a log promises: every acknowledged event once, in order, whatever ends the process or damages the file.
 
 // Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -12,9 +11,7 @@ use chat_event::payload::{Interrupt, ToolResult};
 use chat_event::{ChatEvent, Json};
 use chat_store::{Error, ItemResult, Options, PageRequest, Store, SyncPolicy};
 
-mod support;
-
-use support::{all, chunk, id, is_full, log_of, log_path, numbered, open, remove_beside};
+use crate::support::{all, chunk, id, is_full, log_of, log_path, numbered, open, remove_beside};
 
 #[test]
 fn a_log_that_is_opened_again_goes_on_where_it_was() {

@@ -2,17 +2,14 @@
 //! same.
 
 // Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod support;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::support::{Dice, id, is_full, memory_dir};
 use chat_event::payload::AssistantChunk;
 use chat_event::{ChatEvent, Payload};
 use chat_store::{INLINE_BYTES, ItemResult, Options, PageRequest, Session, Store, SyncPolicy};
-use support::{Dice, id, is_full, memory_dir};
 
 /// They share one log that is open, so each is put away and taken out again all the time.
 const SESSIONS: [&str; 3] = ["s1", "s2", "s3"];

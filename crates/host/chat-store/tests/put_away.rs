@@ -4,12 +4,9 @@
 
 #![cfg(target_os = "linux")]
 // Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod support;
-
+use crate::support::{all, chunk, id, numbered};
 use chat_store::{Options, Store, SyncPolicy};
-use support::{all, chunk, id, numbered};
 
 /// Bytes that this process has read and written, wherever.
 fn n_bytes() -> (u64, u64) {

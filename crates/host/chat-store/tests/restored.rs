@@ -1,15 +1,12 @@
 //! Logs that were made elsewhere: taken in as they are, and gone on with under an epoch of their own.
 
 // Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod support;
 
 use std::io::{Read, Write};
 use std::path::Path;
 
+use crate::support::{all, chunk, id, log_path, numbered, open};
 use chat_store::{Error, Options, Store};
-use support::{all, chunk, id, log_path, numbered, open};
 
 /// The bytes of a log of `n` events, made in a folder of its own, in several segments.
 fn made_elsewhere(n: u64) -> (Vec<u8>, (String, u64)) {

@@ -1,15 +1,12 @@
 //! Logs of many files: full ones are sealed, and nobody who reads the log sees where one ends and the next begins.
 
 // Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod support;
 
 use std::path::{Path, PathBuf};
 
+use crate::support::{all, chunk, id, log_path, numbered, remove_beside};
 use chat_event::ChatEvent;
 use chat_store::{ItemResult, Options, PageRequest, Store, SyncPolicy, sha256_hex};
-use support::{all, chunk, id, log_path, numbered, remove_beside};
 
 /// A few events each.
 const SEGMENT_BYTES: u64 = 1500;

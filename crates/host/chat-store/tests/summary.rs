@@ -1,10 +1,8 @@
 //! What the list says of a session: what it used, how its turn ended, how much came lately.
 
 // Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod support;
-
+use crate::support::{id, open};
 use chat_event::payload::{
     AssistantChunk, AssistantDone, ErrorEvent, Notice, PermissionRequest, PermissionResolved,
     SessionEnd, SessionStart, ThinkingChunk, ThinkingDone, ToolCall, ToolInputChunk, ToolResult,
@@ -12,7 +10,6 @@ use chat_event::payload::{
 };
 use chat_event::{ChatEvent, Payload};
 use chat_store::Summary;
-use support::{id, open};
 
 /// The summary after these payloads; the turn and the response of each go with it.
 fn after(events: Vec<(&str, &str, Payload)>) -> Summary {

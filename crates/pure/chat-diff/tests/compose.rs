@@ -1,5 +1,4 @@
 //! The sum of diffs: laid on the first text it gives the last, and it never guesses.
-#![allow(clippy::unwrap_used)]
 
 use chat_diff::{Change, ComposeError, apply, compose, diff_texts};
 use proptest::prelude::*;

@@ -4,7 +4,6 @@
 //! say so.
 
 // These tests read files.
-#![allow(clippy::disallowed_methods, clippy::expect_used, clippy::unwrap_used)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

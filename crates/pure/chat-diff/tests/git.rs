@@ -3,7 +3,6 @@
 //! Skipped, and said so, where the tool is not installed.
 
 // These tests put files into a directory of their own and start the tools in it.
-#![allow(clippy::disallowed_methods, clippy::expect_used, clippy::unwrap_used)]
 
 use std::fs;
 use std::io::Write;

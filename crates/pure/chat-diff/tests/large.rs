@@ -1,10 +1,8 @@
 //! Large and hostile inputs stay within bounds that a slow machine and an unoptimized build keep, too.
 
 // The clock is the test's, not the package's.
-#![allow(clippy::disallowed_methods)]
 
-#[path = "support/work.rs"]
-mod work;
+use crate::work;
 
 use std::time::Duration;
 

@@ -1,7 +1,6 @@
 //! Diffs as agents, editors and mailers write or spoil them: with wrong counts, lost spaces and without names.
 
 // A test fails.
-#![allow(clippy::unwrap_used)]
 
 use chat_diff::{Change, LineKind, Patch, compose, parse};
 

@@ -1,11 +1,6 @@
 //! The laws of compaction, held over made-up logs: what was folded is taken apart into what there was, a log is folded once
 //! and for all, lines that nothing is folded into stay what they are, and what does not go together is left alone.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test stops where something is missing"
-)]
-
 use chat_event::ChatEvent;
 use chat_event::compaction::{Compactor, Folded, Out};
 use chat_event::jsonl::LogReader;

@@ -1,9 +1,4 @@
 //! The reader of plain lines says what the reader of all lines says, or nothing.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "a promise that is not kept fails its test"
-)]
 
 use std::path::Path;
 

@@ -1,9 +1,4 @@
 //! Laws of reading logs: pieces do not matter, damage costs what is damaged, what is written is read.
-#![allow(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    reason = "a promise that is not kept fails its test"
-)]
 
 use chat_event::ChatEvent;
 use chat_event::jsonl::{

@@ -1,9 +1,4 @@
 //! What is written is what was read: every type, unknown types and fields, number text, key order.
-#![allow(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    reason = "a promise that is not kept fails its test"
-)]
 
 use chat_event::{ChatEvent, Payload};
 use proptest::prelude::*;

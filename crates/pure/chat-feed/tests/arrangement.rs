@@ -2,9 +2,6 @@
 //! by batch or all at once gives the same one.
 
 // Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used)]
-
-mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -699,7 +696,7 @@ proptest! {
 
     #[test]
     fn batching_does_not_matter_for_what_is_shown(
-        events in support::log(60),
+        events in crate::support::log(60),
         cuts in proptest::collection::vec(0usize..60, 0..12),
         mode in mode(),
     ) {
@@ -723,7 +720,7 @@ proptest! {
 
     #[test]
     fn what_the_reader_opens_and_every_mode_keep_the_list_true(
-        events in support::log(40),
+        events in crate::support::log(40),
         opened in proptest::collection::vec((0usize..40, 0usize..20, any::<bool>()), 0..12),
         modes in proptest::collection::vec((0usize..40, mode()), 0..4),
     ) {
@@ -759,7 +756,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn after_every_event_the_rows_are_those_of_the_log_so_far(events in support::log(60)) {
+    fn after_every_event_the_rows_are_those_of_the_log_so_far(events in crate::support::log(60)) {
         let rows = |shown: &Shown| shown.arrangement.shown(shown.feed()).collect::<Vec<_>>();
         let mut followed = Shown::new(Mode::default());
         for (nth, event) in events.iter().enumerate() {

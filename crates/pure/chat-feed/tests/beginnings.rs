@@ -1,8 +1,4 @@
 //! A session begins once: what its source learns later is told at its beginning, and only what changes is told again.
-#![allow(
-    clippy::unwrap_used,
-    reason = "a promise that is not kept fails its test"
-)]
 
 use chat_event::ChatEvent;
 use chat_feed::panel::raw_events;

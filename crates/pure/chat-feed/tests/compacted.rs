@@ -1,14 +1,8 @@
 //! A compacted log beside its original: nobody who looks at the two can tell them apart, at any moment of them.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test stops where something is missing"
-)]
+use crate::support::compact;
 
-#[path = "support/compact.rs"]
-mod compact;
-mod support;
-
+use crate::support::{chunks_of, done, log, numbered_chunk, view};
 use chat_event::ChatEvent;
 use chat_event::compaction::Folded;
 use chat_feed::playback::{Clock, Moment, strip};
@@ -16,7 +10,6 @@ use chat_feed::{BlockBody, ChatRenderer};
 use compact::compact;
 use proptest::prelude::*;
 use serde_json::json;
-use support::{chunks_of, done, log, numbered_chunk, view};
 
 fn of(events: &[ChatEvent]) -> (ChatRenderer, Clock) {
     let mut renderer = ChatRenderer::with_history();

@@ -1,10 +1,5 @@
 //! What a follower promises, against a server and a network that do what they like: in the end everything is here, once
 //! and in order, and nothing waits for ever.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a promise that is not kept fails its test"
-)]
 
 use std::collections::VecDeque;
 

@@ -1,19 +1,12 @@
 //! What finding promises: that slices, and events that come meanwhile, do not change what is found; and what each part
 //! of a question means.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test that cannot read its question fails"
-)]
-
-mod support;
-
+use crate::support::log;
 use chat_event::{BodyRef, ChatEvent, Json, Payload, bodies};
 use chat_feed::find::{Find, How, Kinds, Query, Totals};
 use chat_feed::{BlockId, ChatRenderer, Feed};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::log;
 
 /// Questions that the generated sessions have answers to.
 const QUESTIONS: &[&str] = &[

@@ -1,9 +1,4 @@
 //! What the headline of a call says whole is not said again below it.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a call that cannot be read fails its test"
-)]
 
 use chat_event::ChatEvent;
 use chat_feed::{BlockBody, ChatRenderer, ToolCallBlock};

@@ -3,13 +3,11 @@
 //! The generator makes sessions that no agent would write: ids come again, halves are missing, ends come first. What
 //! holds for these holds for what agents do write; the recordings are held to the same laws in the workspace's tests.
 
-mod support;
-
+use crate::support::{Mirror, late_and_twice, log, text_of, view};
 use chat_event::ChatEvent;
 use chat_feed::inbox::Inbox;
 use chat_feed::{ChatRenderer, Feed, FeedPatch};
 use proptest::prelude::*;
-use support::{Mirror, late_and_twice, log, text_of, view};
 
 fn replay(events: &[ChatEvent]) -> ChatRenderer {
     let mut renderer = ChatRenderer::new();
@@ -113,8 +111,8 @@ proptest! {
         text in "([a-z `#~\n]|é|\n\n|```\n){0,60}",
         cuts in proptest::collection::vec(0usize..80, 0..10),
     ) {
-        let mut chunked = support::chunks_of(&text, cuts);
-        let done = support::done(&text, chunked.len());
+        let mut chunked = crate::support::chunks_of(&text, cuts);
+        let done = crate::support::done(&text, chunked.len());
         chunked.push(done.clone());
         let live = replay(&chunked);
         let stored = replay(&[done]);
@@ -126,8 +124,8 @@ proptest! {
     fn numbered_chunks_may_come_in_any_order(
         order in Just((0u64..12).collect::<Vec<_>>()).prop_shuffle(),
     ) {
-        let shuffled: Vec<_> = order.iter().map(|&index| support::numbered_chunk(index)).collect();
-        let sorted: Vec<_> = (0..12).map(support::numbered_chunk).collect();
+        let shuffled: Vec<_> = order.iter().map(|&index| crate::support::numbered_chunk(index)).collect();
+        let sorted: Vec<_> = (0..12).map(crate::support::numbered_chunk).collect();
         prop_assert_eq!(text_of(replay(&shuffled).feed()), text_of(replay(&sorted).feed()));
     }
 }
@@ -135,10 +133,10 @@ proptest! {
 #[test]
 fn nothing_runs_after_each_kind_of_end() {
     for end in ["turn_end", "interrupt", "error", "session_end"] {
-        let events = support::running_turn_and(end);
+        let events = crate::support::running_turn_and(end);
         let renderer = replay(&events);
         for block in renderer.feed().rows() {
-            assert!(!support::waits(block), "{end}: {block:?}");
+            assert!(!crate::support::waits(block), "{end}: {block:?}");
         }
     }
 }
@@ -146,10 +144,10 @@ fn nothing_runs_after_each_kind_of_end() {
 #[test]
 fn a_done_with_the_same_text_leaves_the_rows_alone() {
     let mut renderer = ChatRenderer::new();
-    for chunk in support::chunks_of("one\n\ntwo", vec![2, 5]) {
+    for chunk in crate::support::chunks_of("one\n\ntwo", vec![2, 5]) {
         renderer.render_event(&chunk);
     }
-    let patches = renderer.render_event(&support::done("one\n\ntwo", 9));
+    let patches = renderer.render_event(&crate::support::done("one\n\ntwo", 9));
     let structural = patches.iter().any(|patch| {
         matches!(
             patch,

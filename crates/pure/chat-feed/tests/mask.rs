@@ -2,10 +2,8 @@
 //! One file: all of it is made of the same few events, and read back the same way.
 
 // Helpers of tests may panic as the tests do.
-#![allow(clippy::expect_used)]
 
-#[path = "support/mask_plan.rs"]
-mod mask_plan;
+use crate::support::mask_plan;
 
 use chat_event::compaction::Folded;
 use chat_event::{ChatEvent, Payload};

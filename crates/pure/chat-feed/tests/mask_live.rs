@@ -2,10 +2,8 @@
 //! nothing that was held back waits behind the end of what it belongs to.
 
 // Helpers of tests may panic as the tests do.
-#![allow(clippy::expect_used)]
 
-#[path = "support/mask_live.rs"]
-mod mask_live;
+use crate::support::mask_live;
 
 use chat_event::{ChatEvent, Payload};
 use chat_feed::mask::LiveMasker;

@@ -2,12 +2,9 @@
 //! they stand in sessions. The rules lie beside this checkout; where they do not, the test says so and holds nothing.
 
 // Helpers of tests may panic as the tests do.
-#![allow(clippy::expect_used, clippy::disallowed_methods)]
 
-#[path = "support/mask_live.rs"]
-mod mask_live;
-#[path = "support/mask_plan.rs"]
-mod mask_plan;
+use crate::support::mask_live;
+use crate::support::mask_plan;
 
 use std::path::PathBuf;
 

@@ -2,12 +2,9 @@
 //! beside which the same signs stand are left.
 
 // Helpers of tests may panic as the tests do.
-#![allow(clippy::expect_used)]
 
-#[path = "support/mask_live.rs"]
-mod mask_live;
-#[path = "support/mask_plan.rs"]
-mod mask_plan;
+use crate::support::mask_live;
+use crate::support::mask_plan;
 
 use chat_event::ChatEvent;
 use chat_feed::mask::Masker;

@@ -1,9 +1,5 @@
 //! What a log may hold very many of costs no more than their number: of these sizes each test would take minutes if
 //! what is done for one grew with all.
-#![allow(
-    clippy::unwrap_used,
-    reason = "a promise that is not kept fails its test"
-)]
 
 use chat_event::payload::{AssistantChunk, Retract, ThinkingChunk};
 use chat_event::{ChatEvent, Payload};

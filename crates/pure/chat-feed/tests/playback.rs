@@ -2,14 +2,12 @@
 //!
 //! The slow, plain way stands here: what a moment shows is what a new renderer shows of the lines up to it.
 
-mod support;
-
+use crate::support::{Mirror, log, view};
 use chat_event::ChatEvent;
 use chat_feed::arrangement::{Arrangement, Mode, Row};
 use chat_feed::playback::{Moment, Typed};
 use chat_feed::{ChatRenderer, Feed};
 use proptest::prelude::*;
-use support::{Mirror, log, view};
 
 fn prefix(events: &[ChatEvent], n_events: usize) -> ChatRenderer {
     let mut renderer = ChatRenderer::new();

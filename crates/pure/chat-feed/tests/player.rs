@@ -1,12 +1,5 @@
 //! The clock and the player: idle stretches, speeds, steps, and the states between live and replay.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test stops where something is missing"
-)]
-
-mod support;
-
 use chat_event::ChatEvent;
 use chat_feed::ChatRenderer;
 use chat_feed::playback::{
@@ -490,7 +483,7 @@ proptest! {
 
     #[test]
     fn whatever_is_asked_it_stands_somewhere_and_follows_only_when_told(
-        events in support::log(60),
+        events in crate::support::log(60),
         asked in proptest::collection::vec((anything(), 0usize..4, any::<bool>()), 1..40),
     ) {
         let mut stage = Stage::new(&[]);

@@ -1,9 +1,5 @@
 //! Markdown as nodes: what each kind of block gives, that nothing else can come of any text, and that changes lead from
 //! any nodes to any others.
-#![allow(
-    clippy::unwrap_used,
-    reason = "a promise that is not kept fails its test"
-)]
 
 use chat_feed::prose::{self, Change, Element, Node, Nodes};
 use chat_feed::{Align, TextKind};

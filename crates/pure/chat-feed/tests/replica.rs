@@ -1,14 +1,10 @@
 //! A renderer that is told what another one made of a log is as if it had taken the log itself.
 
-#![allow(clippy::disallowed_methods, reason = "recordings are files")]
-
-mod support;
-
+use crate::support::log;
 use chat_event::ChatEvent;
 use chat_event::pack::Packed;
 use chat_feed::{ChatRenderer, FeedPatch, Teller};
 use proptest::prelude::*;
-use support::log;
 
 /// All of a renderer's feed, its history included.
 fn all_of(renderer: &ChatRenderer) -> String {

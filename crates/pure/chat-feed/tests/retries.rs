@@ -1,7 +1,6 @@
 //! A turn whose provider was asked again says so when it is over: in the feed, in its transcript, in its trace.
 
 // Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used)]
 
 use chat_event::ChatEvent;
 use chat_feed::arrangement::{Arrangement, Mode, Row};

@@ -1,8 +1,4 @@
 //! What rows are told of others: when the prompt before came, and whose hue is whose.
-#![allow(
-    clippy::unwrap_used,
-    reason = "a promise that is not kept fails its test"
-)]
 
 use chat_event::ChatEvent;
 use chat_feed::{BlockBody, ChatRenderer, Feed, FeedPatch};

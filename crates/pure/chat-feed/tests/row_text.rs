@@ -1,5 +1,4 @@
 //! Promises of what is copied of a row: its content, whole, and nothing of how it is shown.
-#![allow(clippy::unwrap_used)]
 
 use chat_event::{BodyRef, ChatEvent};
 use chat_feed::{BlockBody, BlockId, ChatRenderer, Feed, answer_text, row_text};

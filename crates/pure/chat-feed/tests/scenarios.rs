@@ -2,19 +2,12 @@
 //!
 //! Each test bears the id of its scenario in the table beside the project; the workspace's `tests/corpora.rs` sees to it
 //! that each scenario has its test, here or where the socket and the page are tested.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a scenario that does not hold fails its test"
-)]
 
-mod support;
-
+use crate::support::{text_of, view, waits};
 use chat_event::{ChatEvent, Payload};
 use chat_feed::inbox::Inbox;
 use chat_feed::{BlockBody, ChatRenderer, Feed, ToolCallBlock, ToolStatus, TurnState};
 use serde_json::{Value, json};
-use support::{text_of, view, waits};
 
 /// A log of `(type, payload)`, numbered from 1, all in turn t1 and response r1 unless the payload names another in `_turn`.
 fn log(lines: &[(&str, Value)]) -> Vec<ChatEvent> {

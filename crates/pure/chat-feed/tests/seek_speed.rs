@@ -3,13 +3,6 @@
 //! Measures, so it runs in release and on demand:
 //! `TURNREEL_LOGS=a.jsonl,b.jsonl cargo test --release -p chat-feed --test seek_speed -- --ignored --nocapture`
 
-#![allow(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    clippy::cast_precision_loss,
-    reason = "a measurement reads a file and the clock"
-)]
-
 #[path = "../../chat-diff/tests/support/work.rs"]
 mod work;
 

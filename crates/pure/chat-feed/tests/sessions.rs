@@ -1,7 +1,5 @@
 //! Laws of the list of sessions: each stands in exactly one section, filters only take away, the window is what is seen.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
 use std::collections::BTreeSet;
 
 use chat_feed::sessions::{

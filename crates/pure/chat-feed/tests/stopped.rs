@@ -2,7 +2,6 @@
 //! that wait for an answer: they do not run meanwhile.
 
 // Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used)]
 
 use chat_event::{ChatEvent, Payload};
 use chat_feed::panel::statistics;

@@ -1,8 +1,4 @@
 //! What a source takes back is gone, and may be said again.
-#![allow(
-    clippy::unwrap_used,
-    reason = "a promise that is not kept fails its test"
-)]
 
 use chat_event::ChatEvent;
 use chat_feed::projections::{to_markdown, to_session_summary};

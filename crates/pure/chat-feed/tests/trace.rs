@@ -2,9 +2,6 @@
 //! One file: all of it is held against the same few lines of one session.
 
 // Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod support;
 
 use chat_event::ChatEvent;
 use chat_feed::projections::to_tool_trace;
@@ -598,7 +595,7 @@ proptest! {
 
     #[test]
     fn live_in_any_batches_is_the_trace_made_afterwards(
-        events in support::log(80).prop_shuffle(),
+        events in crate::support::log(80).prop_shuffle(),
         again in proptest::collection::vec(any::<bool>(), 80),
         verbosity in prop_oneof![Just(Verbosity::Quiet), Just(Verbosity::Normal), Just(Verbosity::Verbose)],
     ) {

@@ -1,11 +1,6 @@
 //! Typing in a replay: texts that came whole are typed before the moment they came, and what a frame of typing costs has
 //! nothing to do with how long the text is.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test stops where something is missing"
-)]
-
 use chat_event::ChatEvent;
 use chat_feed::playback::{Command, Moment, Player, Stops};
 use chat_feed::{BlockBody, ChatRenderer, FeedPatch};

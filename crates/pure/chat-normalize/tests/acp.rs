@@ -1,20 +1,13 @@
 //! What the Agent Client Protocol's reader holds: over recordings and fixtures, and on small inputs of kinds they lack.
 //! One file: all of it is made of the same few lines of one wire.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a promise that is not kept fails its test"
-)]
-
-mod support;
 
 use std::collections::BTreeMap;
 
+use crate::support::{Source, assert_cuts, assert_sound, read, read_lines, sources, values};
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, Dialect, SessionReader};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::{Source, assert_cuts, assert_sound, read, read_lines, sources, values};
 
 fn all() -> Vec<Source> {
     let lines = |name: &str| name.ends_with(".jsonl");

@@ -1,19 +1,12 @@
 //! What the reader of AG-UI events holds: over a recorded run, and on small inputs of kinds that it lacks.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a promise that is not kept fails its test"
-)]
-
-mod support;
 
 use std::collections::BTreeMap;
 
+use crate::support::{assert_cuts, assert_sound, read, read_lines, sources, told};
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::Dialect;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::{assert_cuts, assert_sound, read, read_lines, sources, told};
 
 #[test]
 fn a_recorded_run_is_told_cut_anywhere_and_whole() {

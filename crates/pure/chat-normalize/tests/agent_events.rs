@@ -1,17 +1,10 @@
 //! What the `agent.*` events of seed 000 hold: as they come in, as they go out, and there and back.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a promise that is not kept fails its test"
-)]
 
-mod support;
-
+use crate::support::{assert_sound, read_lines, sources, told};
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{AgentEventAdapter, AgentEventsOut, Dialect, system_event, to_agent_events};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::{assert_sound, read_lines, sources, told};
 
 fn read(lines: &[Value]) -> Vec<ChatEvent> {
     let read = read_lines(Dialect::AgentEvents, lines);
@@ -318,7 +311,7 @@ fn recorded_sessions_go_out_and_come_back_with_their_calls_and_texts() {
         (calls.collect(), text.concat())
     };
     for source in streams {
-        let events = support::read(&source.bytes).events;
+        let events = crate::support::read(&source.bytes).events;
         let told = to_agent_events(&events);
         for report in &told {
             let kind = report["event_type"].as_str().unwrap();

@@ -1,15 +1,9 @@
 //! What the dialect of Anthropic's Messages API holds on small inputs, of kinds that no recording has.
-#![allow(
-    clippy::unwrap_used,
-    reason = "a promise that is not kept fails its test"
-)]
 
-mod support;
-
+use crate::support::{Read, assert_sound, read_lines, told};
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::Dialect;
 use serde_json::{Value, json};
-use support::{Read, assert_sound, read_lines, told};
 
 fn read(lines: &[Value]) -> Read {
     let read = read_lines(Dialect::AnthropicMessages, lines);

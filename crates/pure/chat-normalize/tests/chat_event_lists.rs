@@ -1,8 +1,4 @@
 //! ChatEvents as a list: in one line, in a line for each, printed over many, cut off; and as a server answers them.
-#![allow(
-    clippy::unwrap_used,
-    reason = "a promise that is not kept fails its test"
-)]
 
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{AT_REST, Context, Detection, Dialect, SessionReader, detect};

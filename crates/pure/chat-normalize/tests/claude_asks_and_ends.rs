@@ -1,16 +1,9 @@
 //! What Claude Code's transcripts and hooks tell of questions, refusals and ends that no line of their own tells.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a promise that is not kept fails its test"
-)]
 
-mod support;
-
+use crate::support::{assert_sound, read_lines};
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::Dialect;
 use serde_json::{Value, json};
-use support::{assert_sound, read_lines};
 
 /// A line of the conversation, so many seconds after midnight.
 fn said(kind: &str, uuid: &str, seconds: u32, content: Value) -> Value {

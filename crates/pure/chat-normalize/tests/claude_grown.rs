@@ -1,17 +1,10 @@
 //! Transcripts that grow, fork and lose lines: read again, they tell the same; nothing is hidden.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a promise that is not kept fails its test"
-)]
 
 use std::collections::BTreeMap;
 
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::Dialect;
 use serde_json::{Value, json};
-
-mod support;
 
 /// What a reading only guesses because its source ended there, or says of that end.
 fn is_of_the_end(event: &ChatEvent) -> bool {
@@ -38,16 +31,17 @@ fn is_of_the_end(event: &ChatEvent) -> bool {
 fn a_grown_transcript_read_again_adds_only_what_is_new() {
     let mut n = 0;
     for folder in ["claude-code", "claude-code-2.1.197", "claude-code-1.0.128"] {
-        for source in support::sources(&format!("recordings/{folder}"), |name| {
+        for source in crate::support::sources(&format!("recordings/{folder}"), |name| {
             name.contains(".transcript.") && name.ends_with(".jsonl")
         }) {
-            let whole: BTreeMap<String, ChatEvent> = by_id(support::read(&source.bytes).events);
+            let whole: BTreeMap<String, ChatEvent> =
+                by_id(crate::support::read(&source.bytes).events);
             let ends: Vec<usize> = (0..source.bytes.len())
                 .filter(|at| source.bytes[*at] == b'\n')
                 .collect();
             for part in 1..6 {
                 let end = ends[ends.len() * part / 6];
-                let read = support::read(&source.bytes[..=end]);
+                let read = crate::support::read(&source.bytes[..=end]);
                 if read.dialect != Some(Dialect::ClaudeTranscript) {
                     continue;
                 }
@@ -110,8 +104,8 @@ fn a_dead_branch_is_told_and_named_and_the_branch_that_is_alive_goes_on() {
         line("user", "u3", Some("a1"), "two, but other"),
         line("assistant", "a3", Some("u3"), "third"),
     ];
-    let events = support::read_lines(Dialect::ClaudeTranscript, &lines).events;
-    support::assert_sound("a fork", &events);
+    let events = crate::support::read_lines(Dialect::ClaudeTranscript, &lines).events;
+    crate::support::assert_sound("a fork", &events);
     assert_eq!(
         texts(&events),
         ["one", "first", "two", "second", "two, but other", "third"]
@@ -129,8 +123,8 @@ fn parents_that_are_lost_or_go_in_a_circle_hide_nothing() {
         line("user", "u3", Some("u3"), "three"),
         line("assistant", "a3", Some("u1"), "third"),
     ];
-    let events = support::read_lines(Dialect::ClaudeTranscript, &lines).events;
-    support::assert_sound("a circle", &events);
+    let events = crate::support::read_lines(Dialect::ClaudeTranscript, &lines).events;
+    crate::support::assert_sound("a circle", &events);
     assert_eq!(
         texts(&events),
         ["one", "first", "two", "second", "three", "third"]
@@ -157,8 +151,8 @@ fn a_fork_tells_the_copied_turns_with_the_same_ids() {
     for line in &mut fork {
         line["sessionId"] = json!("s2");
     }
-    let old = support::read_lines(Dialect::ClaudeTranscript, &lines).events;
-    let new = support::read_lines(Dialect::ClaudeTranscript, &fork).events;
+    let old = crate::support::read_lines(Dialect::ClaudeTranscript, &lines).events;
+    let new = crate::support::read_lines(Dialect::ClaudeTranscript, &fork).events;
     let old = by_id(old);
     let told = new.iter().filter(|event| !is_of_the_end(event));
     for event in told.filter(|event| !matches!(event.payload, Payload::SessionStart(_))) {

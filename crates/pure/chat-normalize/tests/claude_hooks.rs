@@ -1,11 +1,4 @@
 //! What Claude Code tells its hooks, as events: all recorded inputs, and small ones of kinds no recording has.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a promise that is not kept fails its test"
-)]
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,16 +1,9 @@
 //! What single lines of Claude Code mean beside the others: where a turn ends, what was queued, what ended behind a call.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a promise that is not kept fails its test"
-)]
 
-mod support;
-
+use crate::support::{assert_sound, read_lines};
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, Dialect, SessionReader};
 use serde_json::{Value, json};
-use support::{assert_sound, read_lines};
 
 /// Seconds of a day, as a transcript says them.
 fn at(seconds: u32) -> String {

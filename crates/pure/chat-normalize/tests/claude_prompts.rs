@@ -1,16 +1,9 @@
 //! What a person said to Claude Code, and what the program put beside it.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a promise that is not kept fails its test"
-)]
 
-mod support;
-
+use crate::support::{assert_sound, read_lines};
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::Dialect;
 use serde_json::{Value, json};
-use support::{assert_sound, read_lines};
 
 fn said(kind: &str, uuid: &str, content: Value) -> Value {
     json!({"type": kind, "uuid": uuid, "sessionId": "s1", "version": "2.1.29", "timestamp": "2026-01-01T00:00:00.000Z",

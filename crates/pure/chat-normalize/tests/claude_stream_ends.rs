@@ -1,16 +1,9 @@
 //! How the turns of Claude Code's streams end: where the program was killed and started again, and where a sub-agent failed.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a promise that is not kept fails its test"
-)]
 
-mod support;
-
+use crate::support::{assert_sound, read_lines, told};
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::Dialect;
 use serde_json::{Value, json};
-use support::{assert_sound, read_lines, told};
 
 fn stream(lines: &[Value]) -> Vec<ChatEvent> {
     let events = read_lines(Dialect::ClaudeStream, lines).events;

@@ -1,17 +1,11 @@
 //! What Codex' normalizers hold on small inputs and between sources of one session.
-#![allow(
-    clippy::unwrap_used,
-    reason = "a promise that is not kept fails its test"
-)]
-
-mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::support::{read, read_lines, sources, told};
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, Dialect, SessionReader};
 use serde_json::json;
-use support::{read, read_lines, sources, told};
 
 fn read_asked(prompt: &str, bytes: &[u8]) -> Vec<ChatEvent> {
     let context = Context {
@@ -204,7 +198,7 @@ fn a_turn_without_a_prompt_is_told_whatever_comes_first() {
     let of = |lines: &[&serde_json::Value]| {
         let lines: Vec<serde_json::Value> = lines.iter().map(|line| (*line).clone()).collect();
         let events = read_lines(Dialect::CodexExec, &lines).events;
-        support::assert_sound("codex-exec", &events);
+        crate::support::assert_sound("codex-exec", &events);
         told(&events)
     };
     assert_eq!(of(&[&thread, &started]), ["turn user", "end interrupted"]);
@@ -241,7 +235,7 @@ fn rollout(items: &[serde_json::Value]) -> Vec<String> {
         lines.push(line(kind, item));
     }
     let events = read_lines(Dialect::CodexRollout, &lines).events;
-    support::assert_sound("codex-rollout", &events);
+    crate::support::assert_sound("codex-rollout", &events);
     let kinds = events.iter().filter_map(|event| match &event.payload {
         Payload::ToolCall(call) => {
             let (kind, args) = (call.kind.clone().unwrap_or_default(), call.args.as_text());
@@ -340,7 +334,7 @@ fn a_helper_is_one_agent_whatever_its_lines_call_it() {
         ),
     ];
     let events = read_lines(Dialect::CodexAppServer, &lines).events;
-    support::assert_sound("codex-app-server", &events);
+    crate::support::assert_sound("codex-app-server", &events);
     let mut agents = Vec::new();
     for event in &events {
         agents.extend(event.agent_id.clone());
@@ -389,7 +383,7 @@ fn what_was_changed_is_told_in_lines_and_a_task_without_its_head() {
         json!({"timestamp": "2026-01-01T00:00:00.000Z", "type": "response_item", "payload": item})
     }));
     let events = read_lines(Dialect::CodexRollout, &lines).events;
-    support::assert_sound("codex-rollout", &events);
+    crate::support::assert_sound("codex-rollout", &events);
     let words = events.iter().filter_map(|event| match &event.payload {
         Payload::UserMessage(message) => Some(message.text.preview().to_string()),
         Payload::ToolResult(result) => {
@@ -464,7 +458,7 @@ fn a_search_says_what_was_looked_for() {
         search("item/started", "", json!({"type": "other"})),
     ];
     let events = read_lines(Dialect::CodexAppServer, &lines).events;
-    support::assert_sound("codex-app-server", &events);
+    crate::support::assert_sound("codex-app-server", &events);
     let call = events.iter().find_map(|event| match &event.payload {
         Payload::ToolCall(call) => Some((call.title.clone(), call.args.get("query").is_some())),
         _ => None,

@@ -1,15 +1,9 @@
 //! Codex' lines one by one: images in prompts and results, and which call or question a line is about.
-#![allow(
-    clippy::unwrap_used,
-    reason = "a promise that is not kept fails its test"
-)]
 
-mod support;
-
+use crate::support::{assert_sound, read_lines, told};
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::Dialect;
 use serde_json::{Value, json};
-use support::{assert_sound, read_lines, told};
 
 const IMAGE: &str = "data:image/png;base64,iVBORw0KGgo=";
 

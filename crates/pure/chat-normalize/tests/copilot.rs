@@ -1,18 +1,11 @@
 //! What the dialect of Copilot CLI holds, over public fixtures (most of whose texts and ids are left out) and small inputs.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a promise that is not kept fails its test"
-)]
-
-mod support;
 
 use std::collections::BTreeMap;
 
+use crate::support::{assert_cuts, assert_sound, read, read_lines, sources, told};
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::Dialect;
 use serde_json::{Value, json};
-use support::{assert_cuts, assert_sound, read, read_lines, sources, told};
 
 #[test]
 fn the_fixtures_are_told_cut_anywhere() {

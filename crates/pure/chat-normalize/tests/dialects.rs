@@ -1,17 +1,10 @@
 //! Which dialect each recording and fixture is told to be: a new dialect must not take the files of another.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    reason = "tests read inputs; a promise that is not kept fails its test"
-)]
-
-mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::support::shared;
 use chat_event::Payload;
 use chat_normalize::{AT_REST, Context, Detection, SessionReader, detect};
-use support::shared;
 
 /// Folders of recordings and fixtures, and the dialects that their files are told to be. Files in them that are no
 /// session (what is beside it: times, requests of the other side, the database's answers) are told to be none.
@@ -116,7 +109,7 @@ fn what_is_read_by_no_dialect_is_named_by_its_first_line() {
         ("droid-stream_json", "a JSON object of type \"system\""),
         ("qwen-system", "a JSON object of type \"system\""),
     ];
-    for source in support::sources("fixtures/other", |_| true) {
+    for source in crate::support::sources("fixtures/other", |_| true) {
         let row = unread.iter().find(|(name, _)| source.name.contains(name));
         match (row, detect(&source.bytes, true)) {
             (Some((_, found)), Detection::None(why)) => {
@@ -205,7 +198,7 @@ fn what_is_read_to_its_end_is_over_and_rests() {
                 continue;
             }
             for n_bytes in [bytes.len(), bytes.len() * 2 / 3] {
-                let read = support::read(&bytes[..n_bytes]);
+                let read = crate::support::read(&bytes[..n_bytes]);
                 if read.verdict.is_err() {
                     continue;
                 }

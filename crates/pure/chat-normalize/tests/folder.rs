@@ -1,19 +1,10 @@
 //! Sessions of several files: what makes one, what stands where, and that the pieces it is read in change nothing.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a promise that is not kept fails its test"
-)]
 
 use std::collections::BTreeMap;
 
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, Dialect, FolderReader, SessionFolder, SessionParts};
 use serde_json::{Value, json};
-
-mod support;
 
 type Files = BTreeMap<String, Vec<u8>>;
 
@@ -43,14 +34,14 @@ fn read_one(files: &Files) -> Vec<ChatEvent> {
     let whole = read(files, folder.sessions[0].clone(), usize::MAX);
     let pieces = read(files, folder.sessions[0].clone(), 1000);
     assert_eq!(whole, pieces, "another cut");
-    support::assert_sound("folder", &whole);
+    crate::support::assert_sound("folder", &whole);
     whole
 }
 
 /// The recorded files of one run, as they lay below the project's folder.
 fn recorded(folder: &str, story: &str) -> Files {
     let start = format!("{story}.transcript.");
-    support::sources(&format!("recordings/{folder}"), |name| {
+    crate::support::sources(&format!("recordings/{folder}"), |name| {
         name.starts_with(&start)
     })
     .into_iter()
@@ -519,7 +510,7 @@ fn a_file_of_another_program_is_read_as_it_is_without_a_folder() {
         json!({"type": "turn.completed", "usage": {}}),
     ]);
     let files = Files::from([("run.jsonl".to_owned(), codex.clone())]);
-    let alone = support::read(&codex);
+    let alone = crate::support::read(&codex);
     assert_eq!(alone.dialect, Some(Dialect::CodexExec));
     assert_eq!(read_one(&files), alone.events);
 }

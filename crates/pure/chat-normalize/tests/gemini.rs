@@ -1,18 +1,11 @@
 //! What Gemini CLI's dialects hold, over recordings, public sessions and small inputs of kinds that neither has.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a promise that is not kept fails its test"
-)]
-
-mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::support::{Source, assert_cuts, assert_sound, read, read_lines, sources, told, values};
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, Dialect, SessionReader};
 use serde_json::{Value, json};
-use support::{Source, assert_cuts, assert_sound, read, read_lines, sources, told, values};
 
 fn streams() -> Vec<Source> {
     let mut all = sources("recordings/gemini-cli", |name| {
@@ -193,7 +186,7 @@ fn an_edit_is_the_diff_between_the_texts_the_file_says() {
             assert_eq!(known.collect::<Vec<_>>(), [("docs/blue.md", true)]);
         }
     }
-    assert!(edits > 0 || support::shared("recordings").is_none());
+    assert!(edits > 0 || crate::support::shared("recordings").is_none());
 }
 
 #[test]

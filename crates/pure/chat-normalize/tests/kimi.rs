@@ -1,17 +1,11 @@
 //! What the dialect of Kimi Code holds, over public sessions.
-#![allow(
-    clippy::unwrap_used,
-    reason = "a promise that is not kept fails its test"
-)]
-
-mod support;
 
 use std::collections::BTreeMap;
 
+use crate::support::{assert_cuts, assert_sound, read, read_lines, sources, told, values};
 use chat_event::Payload;
 use chat_normalize::{Context, Dialect, SessionReader};
 use serde_json::{Value, json};
-use support::{assert_cuts, assert_sound, read, read_lines, sources, told, values};
 
 #[test]
 fn the_sessions_are_told_cut_anywhere_and_say_what_their_lines_say() {

@@ -1,8 +1,4 @@
 //! A log that is read without the rules of providers gives what it gives with them, and nothing else is taken for one.
-#![allow(
-    clippy::unwrap_used,
-    reason = "a promise that is not kept fails its test"
-)]
 
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{

@@ -1,19 +1,10 @@
 //! Several sources of one run, merged: every recorded run that has two or three, in many orders; and small cases.
 //! One file: all cases are made of the same few sources of one run.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a promise that is not kept fails its test"
-)]
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, FolderReader, Merge, SessionFolder, SessionReader};
-
-mod support;
 
 /// The events of each source of one run.
 struct Run {
@@ -29,7 +20,7 @@ impl Run {
 }
 
 fn read(bytes: &[u8]) -> Vec<ChatEvent> {
-    support::read(bytes).events
+    crate::support::read(bytes).events
 }
 
 /// The recorded runs of other programs: what they printed or sent, and what they stored.
@@ -49,7 +40,7 @@ fn other_runs() -> Vec<Run> {
         ("pi", ["json.jsonl", "session.1.jsonl", ""]),
     ] {
         let mut stories: BTreeMap<String, Run> = BTreeMap::new();
-        for source in support::sources(&format!("recordings/{folder}"), |name| {
+        for source in crate::support::sources(&format!("recordings/{folder}"), |name| {
             let mut kinds = kinds.iter().filter(|kind| !kind.is_empty());
             kinds.any(|kind| name.ends_with(&format!(".{kind}")))
         }) {
@@ -84,7 +75,7 @@ fn live(mut runs: Vec<Run>) -> Vec<Run> {
                 continue;
             }
             let name = format!("{story}.{kind}");
-            let files = support::sources(&format!("recordings/{folder}"), |other| {
+            let files = crate::support::sources(&format!("recordings/{folder}"), |other| {
                 other == name || other == format!("{name}.times")
             });
             let [lines, times] = &files[..] else {
@@ -119,8 +110,8 @@ fn live(mut runs: Vec<Run>) -> Vec<Run> {
 fn runs() -> Vec<Run> {
     let mut runs = Vec::new();
     for folder in ["claude-code", "claude-code-2.1.197", "claude-code-1.0.128"] {
-        let mut stories: BTreeMap<String, Vec<support::Source>> = BTreeMap::new();
-        for source in support::sources(&format!("recordings/{folder}"), |name| {
+        let mut stories: BTreeMap<String, Vec<crate::support::Source>> = BTreeMap::new();
+        for source in crate::support::sources(&format!("recordings/{folder}"), |name| {
             !name.ends_with(".times") && !name.ends_with(".stderr.txt")
         }) {
             let story = source.name.split('.').next().unwrap().to_owned();

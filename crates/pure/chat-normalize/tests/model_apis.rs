@@ -1,21 +1,13 @@
 //! What the streams of model APIs become: each fixture of Chat Completions, Responses and Messages against what the
 //! source says, put together here by other means; and the same with damage.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "tests may know the time; a promise that is not kept fails its test"
-)]
-
-mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::support::{Random, Source, assert_cuts, assert_sound, read, sources};
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::Dialect;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::{Random, Source, assert_cuts, assert_sound, read, sources};
 
 const FOLDERS: [(&str, Dialect); 3] = [
     ("fixtures/openai-chat", Dialect::OpenAiChat),
@@ -332,7 +324,7 @@ fn damaged_streams_end_what_they_begin() {
                     _ => lines_now.push(line.clone()),
                 }
             }
-            let events = support::read_lines(dialect, &lines_now).events;
+            let events = crate::support::read_lines(dialect, &lines_now).events;
             assert_ended(&source.name, &events);
         }
     }
@@ -480,7 +472,7 @@ proptest! {
     ) {
         let dialect = FOLDERS[which].1;
         let values: Vec<Value> = words.iter().map(|(kind, id, other)| a_value(dialect, *kind, *id, *other)).collect();
-        let read = support::read_lines(dialect, &values);
+        let read = crate::support::read_lines(dialect, &values);
         prop_assert_eq!(read.report.unreadable, 0);
         assert_ended(&format!("{values:#?}"), &read.events);
     }

@@ -1,10 +1,4 @@
 //! What OpenCode's normalizers hold on small inputs, of kinds that no recording has.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a promise that is not kept fails its test"
-)]
 
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{AT_REST, Context, Detection, Dialect, Report, SessionReader, detect};

@@ -1,25 +1,15 @@
 //! ChatEvents as OpenCode's bus would have told them: against what it did tell, and for logs of other agents against the
 //! rules of its order.
 
-#![allow(
-    clippy::disallowed_methods,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "tests read inputs, and a promise that is not kept fails its test"
-)]
-
-#[path = "support/bus.rs"]
-mod bus;
-mod support;
+use crate::support::bus;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::support::{Random, Source, read, sources};
 use bus::{check, line, text};
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{OpenCodeOut, to_opencode_events};
 use serde_json::{Value, json};
-use support::{Random, Source, read, sources};
 
 /// What the bus tells, without what may differ:
 ///
@@ -128,7 +118,7 @@ fn buses() -> Vec<Source> {
 fn what_the_bus_told_is_told_again_in_its_order() {
     for source in buses() {
         let told = to_opencode_events(&read(&source.bytes).events);
-        let before = settled(&support::values(&source.bytes));
+        let before = settled(&crate::support::values(&source.bytes));
         let after = settled(&told);
         for (before, after) in before.iter().zip(&after) {
             assert_eq!(before, after, "{}", source.name);
@@ -148,7 +138,7 @@ fn within_a_year(events: &[ChatEvent]) -> bool {
 fn all_sources() -> Vec<Source> {
     let mut all = Vec::new();
     for folder in ["recordings", "fixtures"] {
-        let Some(folder_path) = support::shared(folder) else {
+        let Some(folder_path) = crate::support::shared(folder) else {
             continue;
         };
         let mut names: Vec<String> = std::fs::read_dir(folder_path)
@@ -241,7 +231,7 @@ fn facts(events: &[ChatEvent]) -> Vec<String> {
             Payload::SessionStatus(_) | Payload::SessionStart(_) | Payload::Notice(_) => continue,
             Payload::ToolResult(result) => format!(
                 "{:?} {:?}",
-                support::told(std::slice::from_ref(event)),
+                crate::support::told(std::slice::from_ref(event)),
                 result.exit_code
             ),
             Payload::ToolCall(call) => format!(
@@ -254,7 +244,7 @@ fn facts(events: &[ChatEvent]) -> Vec<String> {
             Payload::UserMessage(message) => format!("{message:?}"),
             Payload::QuestionRequest(request) => format!("{request:?}"),
             Payload::Plan(plan) => format!("{plan:?}"),
-            _ => support::told(std::slice::from_ref(event)).concat(),
+            _ => crate::support::told(std::slice::from_ref(event)).concat(),
         };
         facts.push(format!(
             "{} {:?} {:?} {:?} {what}",
@@ -406,7 +396,7 @@ fn members_are_those_that_the_bus_has() {
         .iter()
         .filter(|source| !source.name.contains("1.1."))
     {
-        let theirs = members(&support::values(&source.bytes));
+        let theirs = members(&crate::support::values(&source.bytes));
         let ours = members(&to_opencode_events(&read(&source.bytes).events));
         for (kind, ours) in &ours {
             let Some(theirs) = theirs.get(kind) else {

@@ -1,18 +1,11 @@
 //! What OpenHands' dialect holds, over public files and small inputs of kinds that none of them has.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a promise that is not kept fails its test"
-)]
-
-mod support;
 
 use std::collections::BTreeMap;
 
+use crate::support::{Source, assert_cuts, assert_sound, read, read_lines, sources, told, values};
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, Dialect, SessionReader};
 use serde_json::{Value, json};
-use support::{Source, assert_cuts, assert_sound, read, read_lines, sources, told, values};
 
 fn all() -> Vec<Source> {
     sources("fixtures/openhands", |_| true)

@@ -1,18 +1,11 @@
 //! What Pi's dialects hold, over recordings and small inputs of kinds that no recording has.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a promise that is not kept fails its test"
-)]
-
-mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::support::{assert_cuts, assert_sound, read, read_lines, sources, told, values};
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::Dialect;
 use serde_json::{Value, json};
-use support::{assert_cuts, assert_sound, read, read_lines, sources, told, values};
 
 #[test]
 fn every_session_is_told_cut_anywhere_and_nothing_in_it_is_unknown() {

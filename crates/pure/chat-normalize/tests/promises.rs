@@ -1,9 +1,4 @@
 //! What a reader promises, each on the smallest input that shows it. Real sessions are read by the workspace's tests.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a promise that is not kept fails its test"
-)]
 
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, Detection, Dialect, SessionReader, detect};

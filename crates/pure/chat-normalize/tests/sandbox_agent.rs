@@ -1,19 +1,12 @@
 //! What the reader of sandbox-agent's universal events holds: over fixtures, and on small inputs of kinds they lack.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a promise that is not kept fails its test"
-)]
-
-mod support;
 
 use std::collections::BTreeMap;
 
+use crate::support::{assert_cuts, assert_sound, read, read_lines, sources, told, values};
 use chat_event::Payload;
 use chat_normalize::Dialect;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::{assert_cuts, assert_sound, read, read_lines, sources, told, values};
 
 #[test]
 fn every_log_is_told_cut_anywhere_and_says_each_text_once() {

@@ -1,17 +1,10 @@
 //! What the reader of sandbox-agent's universal events makes of tools and thoughts, as its converters for Codex, OpenCode
 //! and Pi wrote them, and of what came before the schema had turns.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a promise that is not kept fails its test"
-)]
 
-mod support;
-
+use crate::support::{Read, assert_sound, read_lines, told};
 use chat_event::Payload;
 use chat_normalize::{Context, Dialect, SessionReader};
 use serde_json::{Value, json};
-use support::{Read, assert_sound, read_lines, told};
 
 fn event(n: usize, kind: &str, data: &Value) -> Value {
     json!({"event_id": format!("evt_{n}"), "sequence": n, "time": "2026-02-01T10:00:00Z", "session_id": "s",

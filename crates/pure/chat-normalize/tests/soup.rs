@@ -1,16 +1,10 @@
 //! Soups of the words that agents' logs are made of: whatever the order and the shapes, what begins ends, and no id stands
 //! twice.
-#![allow(
-    clippy::unwrap_used,
-    reason = "a promise that is not kept fails its test"
-)]
 
-mod support;
-
+use crate::support::{assert_sound, read_lines};
 use chat_normalize::Dialect;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::{assert_sound, read_lines};
 
 /// The dialects whose words these are.
 const WORDS: [&str; 6] = [

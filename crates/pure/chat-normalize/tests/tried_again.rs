@@ -1,15 +1,9 @@
 //! Requests to model APIs that failed and were sent again.
-#![allow(
-    clippy::unwrap_used,
-    reason = "a promise that is not kept fails its test"
-)]
 
-mod support;
-
+use crate::support::{assert_sound, read_lines, told};
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, Dialect, SessionReader};
 use serde_json::{Value, json};
-use support::{assert_sound, read_lines, told};
 
 const DIALECTS: [Dialect; 3] = [
     Dialect::OpenAiChat,

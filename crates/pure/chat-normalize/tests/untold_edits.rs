@@ -1,17 +1,10 @@
 //! Edits by tools that no dialect knows.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a promise that is not kept fails its test"
-)]
 
-mod support;
-
+use crate::support::{assert_sound, read_lines};
 use chat_event::payload::FileEdit;
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, Dialect, SessionReader};
 use serde_json::{Value, json};
-use support::{assert_sound, read_lines};
 
 /// The messages of a session in which one call is made, and its result comes.
 fn messages(name: &str, args: &Value, result: &Value) -> Vec<Value> {

@@ -2,12 +2,6 @@
 //! each other.
 
 // A test fails, and its clock is its own.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::disallowed_methods,
-    reason = "a test fails"
-)]
 
 use std::io::Write;
 use std::time::{Duration, Instant};

@@ -1,7 +1,5 @@
 //! What was packed comes out, however it is cut; damage is told, after what could be read before it.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails")]
-
 use std::io::Write;
 
 use chat_unpack::{Damage, Head, Packing, Unpacker, Why};

@@ -1,8 +1,5 @@
 //! What the tests of logs share: a session `s1` of numbered events.
 
-// Helpers of tests may panic as the tests do, and each test uses its part of them.
-#![allow(clippy::unwrap_used, clippy::expect_used, dead_code)]
-
 pub(crate) mod copying;
 pub(crate) mod server;
 

@@ -3,7 +3,7 @@
 use chat_feed::projections::to_claude_prompt;
 use serde_json::json;
 
-use crate::log;
+use super::log;
 
 #[test]
 fn the_history_stands_between_tags_and_the_prompt_behind_it() {

@@ -226,7 +226,7 @@ pub(crate) fn hostile_text() -> impl Strategy<Value = String> {
 pub(crate) fn hostile_log() -> impl Strategy<Value = Vec<ChatEvent>> {
     proptest::collection::vec(hostile_text(), 16).prop_map(|texts| {
         let t = |nth: usize| texts[nth].as_str();
-        let mut events = crate::log(&[
+        let mut events = super::log(&[
             ("session_start", "-", "-", json!({"agent": t(0), "title": t(1), "cwd": t(2)})),
             ("user_message", "t1", "-", json!({"text": t(3), "attachments": [{"name": t(4), "mediaType": t(5)}]})),
             ("thinking_done", "t1", "r1", json!({"text": t(6)})),
@@ -241,11 +241,11 @@ pub(crate) fn hostile_log() -> impl Strategy<Value = Vec<ChatEvent>> {
             ("turn_start", "t2", "-", json!({"trigger": "user"})),
             ("user_message", "t2", "-", json!({"text": "end"})),
         ]);
-        let inside = crate::log(&[
+        let inside = super::log(&[
             ("user_message", "t1", "-", json!({"text": t(11)})),
             ("assistant_done", "t1", "r2", json!({"text": t(12)})),
         ]);
-        events.splice(5..5, crate::within("c1", inside));
+        events.splice(5..5, super::within("c1", inside));
         events
     })
 }
@@ -255,7 +255,7 @@ fn nothing_recurs_however_deep_sub_agents_lie() {
     let mut events = Vec::new();
     for nth in 0..5_000 {
         let id = format!("c{nth}");
-        let mut event = crate::log(&[(
+        let mut event = super::log(&[(
             "tool_call",
             "t1",
             "-",

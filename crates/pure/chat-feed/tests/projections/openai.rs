@@ -4,7 +4,7 @@ use chat_event::ChatEvent;
 use chat_feed::projections::{OpenAiMessages, to_openai_messages};
 use serde_json::{Value, json};
 
-use crate::{log, within};
+use super::{log, within};
 
 #[track_caller]
 fn check(events: &[ChatEvent], expected: Value) {

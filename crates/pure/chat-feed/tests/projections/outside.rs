@@ -8,8 +8,8 @@ use chat_feed::projections::{to_markdown, to_openai_messages};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
-use crate::laws::hostile_log;
-use crate::recorded::recorded;
+use super::laws::hostile_log;
+use super::recorded::recorded;
 
 /// A folder with these packages; `None`, said on stderr, where it is not asked for or cannot be had.
 fn folder_with(packages: &[&str]) -> Option<PathBuf> {

@@ -7,7 +7,7 @@ use chat_feed::projections::{
     to_claude_prompt, to_markdown, to_openai_messages, to_session_summary,
 };
 
-use crate::laws::{check_fences, check_messages};
+use super::laws::{check_fences, check_messages};
 
 /// The logs of the workspace's recorded sessions.
 pub(crate) fn recorded() -> Vec<(String, Vec<ChatEvent>)> {

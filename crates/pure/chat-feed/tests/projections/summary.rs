@@ -3,7 +3,7 @@
 use chat_feed::projections::{SessionOutcome, SessionSummarizer, to_session_summary};
 use serde_json::{Value, json};
 
-use crate::{log, within};
+use super::{log, within};
 
 fn usage(scope: &str, input: u64, output: u64) -> Value {
     json!({"scope": scope, "inputTokens": input, "outputTokens": output, "costUsd": 0.1})

@@ -1,7 +1,8 @@
 //! Generated sessions, and the view that the laws compare.
 
-#![allow(dead_code, unused_imports, reason = "no test uses all of it")]
-
+pub(crate) mod compact;
+pub(crate) mod mask_live;
+pub(crate) mod mask_plan;
 mod mirror;
 
 pub(crate) use mirror::{Mirror, view};
@@ -219,7 +220,6 @@ pub(crate) fn waits(block: &Block) -> bool {
 }
 
 /// The events as a bad line brings them: each so many places late, and some of them twice.
-#[allow(dead_code, reason = "each test uses its part")]
 pub(crate) fn late_and_twice<'a>(
     events: &'a [ChatEvent],
     jitter: &[(usize, bool)],

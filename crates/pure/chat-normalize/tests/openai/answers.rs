@@ -4,8 +4,8 @@ use chat_event::Payload;
 use chat_normalize::Dialect;
 use serde_json::{Value, json};
 
-use super::support::read_lines;
 use super::{chat, delta};
+use crate::support::read_lines;
 
 fn request(messages: &[Value]) -> Value {
     json!({"model": "m", "messages": messages})

@@ -1,13 +1,4 @@
 //! What the tests of the dialects share: inputs beside the checkout, readings whole and in pieces, and what holds of all.
-#![allow(
-    dead_code,
-    unused_imports,
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "no test uses all of it; tests read inputs, and a promise that is not kept fails its test"
-)]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -15,9 +6,10 @@ use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, Dialect, SessionReader};
 use serde_json::Value;
 
+pub(crate) mod bus;
 mod readings;
 
-pub(crate) use readings::{Random, Read, Source, read, read_pieces};
+pub(crate) use readings::{Random, Read, Source, read};
 use readings::{file_name, sorted};
 
 /// A folder of the inputs that are kept beside the project: below `TURNREEL_SHARED`, else below `shared` beside the

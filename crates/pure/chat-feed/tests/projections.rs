@@ -1,13 +1,4 @@
 //! The projections of a log: small cases word for word, and what holds of every log.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::expect_used,
-    clippy::unwrap_used,
-    reason = "a test reads recordings, and fails where it cannot"
-)]
-
-#[path = "../support/mod.rs"]
-mod support;
 
 mod claude_prompt;
 mod laws;

@@ -1,21 +1,14 @@
 //! What the dialects of OpenAI's APIs hold on small inputs, of kinds that no recording has.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a promise that is not kept fails its test"
-)]
 
 mod answers;
 mod responses;
 mod services;
-#[path = "../support/mod.rs"]
-mod support;
 
+use crate::support::{Read, assert_sound, read, read_lines, told};
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, Detection, Dialect, SessionReader, detect};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::{Read, assert_sound, read, read_lines, told};
 
 /// What values become, a line each; whatever it is, it is sound.
 fn chat(lines: &[Value]) -> Vec<String> {
@@ -588,7 +581,7 @@ proptest! {
 #[test]
 fn of_a_list_that_is_cut_off_the_whole_messages_are_read() {
     let text = r#"{"model":"m","messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"Ho"},{"role":"us"#;
-    let read = support::read(text.as_bytes());
+    let read = crate::support::read(text.as_bytes());
     assert_eq!(read.dialect, Some(Dialect::OpenAiChat));
     assert_eq!(read.report.unreadable, 1);
     let said = said(&read);

@@ -1,8 +1,4 @@
 //! Promises of the panel: each of its values follows from the feed alone, and its figures are those of the rows.
-#![allow(clippy::unwrap_used)]
-
-#[path = "../support/mod.rs"]
-mod support;
 
 mod agents;
 mod figures;
@@ -11,6 +7,7 @@ mod plan;
 mod raw;
 mod timeline;
 
+use crate::support::{late_and_twice, log};
 use chat_event::ChatEvent;
 use chat_feed::inbox::Inbox;
 use chat_feed::panel::{
@@ -21,7 +18,6 @@ use chat_feed::projections::to_session_summary;
 use chat_feed::{BlockBody, BlockId, ChatRenderer, Feed};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::{late_and_twice, log};
 
 /// A session of these events, a second apart: `(type, payload)`, or with fields of the envelope.
 fn session(lines: &[(&str, Value)]) -> (Vec<ChatEvent>, ChatRenderer) {

@@ -1,0 +1,14 @@
+//! The tests of the package as one program.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may read files and clocks, and fails where it cannot"
+)]
+
+mod compaction;
+mod direct;
+mod frames;
+mod jsonl;
+mod schema;

@@ -1,0 +1,45 @@
+//! The tests of the package as one program: each that were its own would be compiled and linked alone, which takes minutes.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may read files and clocks, and fails where it cannot"
+)]
+
+mod acp;
+mod ag_ui;
+mod agent_events;
+mod anthropic;
+mod chat_event_lists;
+mod claude_asks_and_ends;
+mod claude_grown;
+mod claude_hooks;
+mod claude_lines;
+mod claude_prompts;
+mod claude_stream_ends;
+mod codex;
+mod codex_lines;
+mod copilot;
+mod dialects;
+mod folder;
+mod gemini;
+mod kimi;
+
+mod log_reader;
+mod log_sessions;
+mod merge;
+mod model_apis;
+mod openai;
+mod opencode;
+mod opencode_out;
+mod openhands;
+mod pi;
+mod promises;
+mod sandbox_agent;
+mod sandbox_tools;
+mod soup;
+mod support;
+mod swe_agent;
+mod tried_again;
+mod untold_edits;
