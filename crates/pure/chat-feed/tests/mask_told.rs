@@ -165,6 +165,24 @@ fn a_key_of_putty_goes_line_by_line() {
 }
 
 #[test]
+fn what_names_a_key_is_left() {
+    let key = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+    let texts = [
+        format!("export GITHUB_TOKEN={key}"),
+        format!("1. TOKEN={key}\n2. run it"),
+        format!("https://x.test/?access_token={key}&page=2"),
+        format!("x={key}"),
+    ];
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    assert_all_masked(&texts, key, "github token");
+    // Nobody has listed it, and its padding is its own.
+    let key = "c2Vj7R9xQmT4vWzK1pLbN8eYdAaFgHuJ3sXo5iCq==";
+    let texts = [format!("x={key} y"), format!("x={key}")];
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    assert_all_masked(&texts, key, "random text");
+}
+
+#[test]
 fn the_same_signs_beside_other_words_are_left() {
     for text in [
         "PASS: src/lib.rs\npass: tests/foo_1.rs\nPASS=12 pass=12/14 pass = 3",

@@ -106,6 +106,35 @@ fn what_is_allowed_is_told_with_its_input_and_who_asks_is_told_of() {
     );
 }
 
+/// The agent goes on with what it had; the page and the log have it without.
+#[test]
+fn a_secret_in_what_is_asked_for_stays_with_the_agent() {
+    const SECRET: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start_on(
+        dir.path(),
+        &support::ports::free_address(),
+        &["--no-examples", "--mask"],
+    );
+    let mut input = asks("PermissionRequest");
+    input["tool_name"] = json!("ExitPlanMode");
+    input["tool_input"] = json!({"plan": format!("1. export TOKEN={SECRET}\n2. run it")});
+    let child = start(dir.path(), &input);
+    let request = asked(&server);
+    assert_eq!(
+        request["payload"]["args"]["plan"],
+        "1. export TOKEN=[masked: github token]\n2. run it"
+    );
+    let said = json!({"decision": "allow"});
+    assert_eq!(answer(&server, "permissions", &request, &said), 200);
+    assert_eq!(
+        decision(child),
+        json!({"behavior": "allow", "updatedInput": input["tool_input"]})
+    );
+    let (_, page) = server.get("/api/v1/sessions/a6ea4e31-3636/events");
+    assert!(!page.to_string().contains(SECRET));
+}
+
 #[test]
 fn a_question_is_asked_and_answered_as_one() {
     let dir = tempfile::tempdir().unwrap();

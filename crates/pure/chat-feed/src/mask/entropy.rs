@@ -34,7 +34,11 @@ const NO_SECRETS: &[&str] = &[
 /// Finds them.
 pub(super) fn find(text: &str, all: &mut Vec<Found>) {
     let bytes = text.as_bytes();
-    let is_part = |byte: u8| Class::Base64.has(byte) || matches!(byte, b'_' | b'-');
+    let is_part = |byte: u8| match byte {
+        // Behind it stands a value, or it fills up a key to its end.
+        b'=' => false,
+        byte => Class::Base64.has(byte) || matches!(byte, b'_' | b'-'),
+    };
     let mut at = 0;
     while at < bytes.len() {
         if !is_part(bytes[at]) {
@@ -44,6 +48,11 @@ pub(super) fn find(text: &str, all: &mut Vec<Found>) {
         let start = at;
         while at < bytes.len() && is_part(bytes[at]) {
             at += 1;
+        }
+        let behind = bytes[at..].iter().position(|&byte| byte != b'=');
+        let behind = behind.map_or(bytes.len(), |len| at + len);
+        if !bytes.get(behind).is_some_and(|&byte| is_part(byte)) {
+            at = behind;
         }
         let own = &text[start..at];
         // An address goes on behind what no key has.
