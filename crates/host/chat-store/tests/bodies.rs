@@ -1,7 +1,5 @@
 //! Bodies: found one by one wherever they stand, and put back into pages for those who want them.
 
-// Helpers of tests may panic as the tests do.
-
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;

@@ -1,8 +1,6 @@
 //! The law of copies: whatever becomes of a home and of its copy, and however what is copied is cut, once the copy has what
 //! the home has nobody can tell the two apart.
 
-// Helpers of tests may panic as the tests do.
-
 use std::path::Path;
 use std::sync::Arc;
 

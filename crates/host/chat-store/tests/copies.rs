@@ -1,7 +1,5 @@
 //! Copies of a session's log: what they take, what they refuse, and who gives the numbers (F10).
 
-// Helpers of tests may panic as the tests do.
-
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;

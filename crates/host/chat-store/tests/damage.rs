@@ -2,8 +2,6 @@
 //! are all there, files that go away, writes that never arrived
 //! (D4, D8, S13, S31).
 
-// Helpers of tests may panic as the tests do.
-
 use std::collections::BTreeSet;
 
 use crate::support::{all, chunk, id, is_full, log_of, log_path, numbered, open, remove_beside};

@@ -1,7 +1,5 @@
 //! How fast the store is with much in it (D10, D11, S29). Release builds only, and asked for by name:
-//! `cargo test --release -p chat-store --test figures -- --ignored --nocapture`.
-
-// Helpers of tests may panic as the tests do.
+//! `cargo test --release -p chat-store --test all figures -- --ignored --nocapture`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

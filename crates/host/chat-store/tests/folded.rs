@@ -1,7 +1,5 @@
 //! Events that others were folded into, from another log: they are taken apart, and get the numbers of this one.
 
-// Helpers of tests may panic as the tests do.
-
 use crate::support::{all, chunk, id, open};
 use chat_event::compaction::{Compactor, Folded, Out};
 use chat_event::payload::{AssistantDone, Interrupt};

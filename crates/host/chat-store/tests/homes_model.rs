@@ -1,8 +1,6 @@
 //! Servers that take a session over from each other, with and without the knowledge of the one that had it: a number of an
 //! epoch is one event, wherever and whenever it is read, and in the end all have the same log.
 
-// Helpers of tests may panic as the tests do.
-
 use std::collections::HashMap;
 use std::sync::Arc;
 

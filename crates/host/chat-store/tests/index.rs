@@ -1,7 +1,5 @@
 //! The index is a cache: with it, without it, and with one that is wrong, every answer is the same (D10, S9).
 
-// Helpers of tests may panic as the tests do.
-
 use std::path::{Path, PathBuf};
 
 use crate::support::{all, chunk, id, is_full, log_path, numbered, open, remove_beside};

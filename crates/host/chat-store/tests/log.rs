@@ -1,7 +1,5 @@
 //! What a log promises: every acknowledged event once, in order, whatever ends the process or damages the file.
 
-// Helpers of tests may panic as the tests do.
-
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};

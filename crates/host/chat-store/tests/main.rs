@@ -1,4 +1,4 @@
-//! The tests of the package as one program.
+//! What the store promises, as one program.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,

@@ -1,8 +1,6 @@
 //! A folder beside a plain list: whatever is sent, left without a word, lost of the caches and opened again, both tell the
 //! same.
 
-// Helpers of tests may panic as the tests do.
-
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -3,7 +3,6 @@
 //! A process of its own, so that all it reads and writes is counted.
 
 #![cfg(target_os = "linux")]
-// Helpers of tests may panic as the tests do.
 
 use crate::support::{all, chunk, id, numbered};
 use chat_store::{Options, Store, SyncPolicy};

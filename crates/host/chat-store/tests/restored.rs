@@ -1,7 +1,5 @@
 //! Logs that were made elsewhere: taken in as they are, and gone on with under an epoch of their own.
 
-// Helpers of tests may panic as the tests do.
-
 use std::io::{Read, Write};
 use std::path::Path;
 

@@ -1,7 +1,5 @@
 //! Logs of many files: full ones are sealed, and nobody who reads the log sees where one ends and the next begins.
 
-// Helpers of tests may panic as the tests do.
-
 use std::path::{Path, PathBuf};
 
 use crate::support::{all, chunk, id, log_path, numbered, remove_beside};

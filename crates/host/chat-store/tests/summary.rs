@@ -1,7 +1,5 @@
 //! What the list says of a session: what it used, how its turn ended, how much came lately.
 
-// Helpers of tests may panic as the tests do.
-
 use crate::support::{id, open};
 use chat_event::payload::{
     AssistantChunk, AssistantDone, ErrorEvent, Notice, PermissionRequest, PermissionResolved,

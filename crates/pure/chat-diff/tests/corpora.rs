@@ -3,8 +3,6 @@
 //! The corpora lie beside the checkout (`TURNREEL_SHARED`, else `../shared`); without them the tests are skipped and
 //! say so.
 
-// These tests read files.
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

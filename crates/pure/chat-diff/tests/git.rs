@@ -2,8 +2,6 @@
 //!
 //! Skipped, and said so, where the tool is not installed.
 
-// These tests put files into a directory of their own and start the tools in it.
-
 use std::fs;
 use std::io::Write;
 use std::path::Path;

@@ -1,13 +1,10 @@
 //! Large and hostile inputs stay within bounds that a slow machine and an unoptimized build keep, too.
 
-// The clock is the test's, not the package's.
-
-use crate::work;
-
 use std::time::Duration;
 
 use chat_diff::{Around, Space, apply, diff_texts, parse, preview, widen, words};
 
+use crate::work;
 use work::work_of;
 
 const LINES: usize = 100_000;

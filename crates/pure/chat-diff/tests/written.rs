@@ -1,7 +1,5 @@
 //! Diffs as agents, editors and mailers write or spoil them: with wrong counts, lost spaces and without names.
 
-// A test fails.
-
 use chat_diff::{Change, LineKind, Patch, compose, parse};
 
 /// By file its change and its path, and its lines with their signs.

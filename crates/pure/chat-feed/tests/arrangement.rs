@@ -1,8 +1,6 @@
 //! Which rows are shown, told by example; and the laws: the changes build the list, and arranging event by event, batch
 //! by batch or all at once gives the same one.
 
-// Helpers of tests may panic as the tests do.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use chat_event::{ChatEvent, Payload};

@@ -1,7 +1,5 @@
 //! The law of references: a string and the reference that stands for it give the same feed to look at.
 
-// Helpers of tests may panic as the tests do.
-
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 

@@ -1,7 +1,6 @@
 //! A compacted log beside its original: nobody who looks at the two can tell them apart, at any moment of them.
 
 use crate::support::compact;
-
 use crate::support::{chunks_of, done, log, numbered_chunk, view};
 use chat_event::ChatEvent;
 use chat_event::compaction::Folded;

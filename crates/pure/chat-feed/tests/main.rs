@@ -1,4 +1,4 @@
-//! The tests of the package as one program.
+//! What the feed, its list, its panel, its projections and its masking promise, as one program.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,

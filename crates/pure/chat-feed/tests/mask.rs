@@ -1,16 +1,13 @@
 //! What holds of masking: a planted secret is nowhere in what is written, however it was cut or hidden; the rest stays.
 //! One file: all of it is made of the same few events, and read back the same way.
 
-// Helpers of tests may panic as the tests do.
-
-use crate::support::mask_plan;
-
 use chat_event::compaction::Folded;
 use chat_event::{ChatEvent, Payload};
 use chat_feed::mask::Masker;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use crate::support::mask_plan;
 use mask_plan::plan_of;
 
 fn masked(events: &[ChatEvent]) -> Vec<String> {

@@ -1,15 +1,12 @@
 //! What is masked before it is stored: a text in pieces is what it would be in one, whatever the pieces; nothing is lost, and
 //! nothing that was held back waits behind the end of what it belongs to.
 
-// Helpers of tests may panic as the tests do.
-
-use crate::support::mask_live;
-
 use chat_event::{ChatEvent, Payload};
 use chat_feed::mask::LiveMasker;
 use proptest::prelude::*;
 use serde_json::json;
 
+use crate::support::mask_live;
 use mask_live::stored_live;
 
 const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";

@@ -1,11 +1,6 @@
 //! How much of what the rules of gitleaks find is masked: of each rule, secrets are made by its own pattern and put where
 //! they stand in sessions. The rules lie beside this checkout; where they do not, the test says so and holds nothing.
 
-// Helpers of tests may panic as the tests do.
-
-use crate::support::mask_live;
-use crate::support::mask_plan;
-
 use std::path::PathBuf;
 
 use chat_event::ChatEvent;
@@ -15,6 +10,8 @@ use proptest::string::string_regex;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::json;
 
+use crate::support::mask_live;
+use crate::support::mask_plan;
 use mask_live::stored_live;
 use mask_plan::plan_of;
 

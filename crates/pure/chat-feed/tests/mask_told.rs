@@ -1,15 +1,12 @@
 //! Passwords that programs, languages and people tell each in their own way: none of them is in what is written, and words
 //! beside which the same signs stand are left.
 
-// Helpers of tests may panic as the tests do.
-
-use crate::support::mask_live;
-use crate::support::mask_plan;
-
 use chat_event::ChatEvent;
 use chat_feed::mask::Masker;
 use serde_json::json;
 
+use crate::support::mask_live;
+use crate::support::mask_plan;
 use mask_live::stored_live;
 use mask_plan::plan_of;
 

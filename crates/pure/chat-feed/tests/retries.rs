@@ -1,7 +1,5 @@
 //! A turn whose provider was asked again says so when it is over: in the feed, in its transcript, in its trace.
 
-// Helpers of tests may panic as the tests do.
-
 use chat_event::ChatEvent;
 use chat_feed::arrangement::{Arrangement, Mode, Row};
 use chat_feed::projections::trace::Verbosity;

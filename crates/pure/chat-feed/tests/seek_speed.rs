@@ -1,7 +1,7 @@
 //! How fast a moment of a long session is found, and what looking back costs in memory.
 //!
 //! Measures, so it runs in release and on demand:
-//! `TURNREEL_LOGS=a.jsonl,b.jsonl cargo test --release -p chat-feed --test seek_speed -- --ignored --nocapture`
+//! `TURNREEL_LOGS=a.jsonl,b.jsonl cargo test --release -p chat-feed --test all seek_speed -- --ignored --nocapture`
 
 #[path = "../../chat-diff/tests/support/work.rs"]
 mod work;

@@ -1,8 +1,6 @@
 //! Calls that were stopped, or have no result in their file: nothing failed, and what they print later is not lost. And calls
 //! that wait for an answer: they do not run meanwhile.
 
-// Helpers of tests may panic as the tests do.
-
 use chat_event::{ChatEvent, Payload};
 use chat_feed::panel::statistics;
 use chat_feed::projections::trace::Verbosity;

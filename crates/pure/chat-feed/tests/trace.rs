@@ -1,8 +1,6 @@
 //! `to_tool_trace`: the exact lines, and what holds of every line.
 //! One file: all of it is held against the same few lines of one session.
 
-// Helpers of tests may panic as the tests do.
-
 use chat_event::ChatEvent;
 use chat_feed::projections::to_tool_trace;
 use chat_feed::projections::trace::{Severity, Stream, ToolTrace, TraceLine, Verbosity};

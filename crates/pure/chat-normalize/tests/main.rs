@@ -1,4 +1,4 @@
-//! The tests of the package as one program: each that were its own would be compiled and linked alone, which takes minutes.
+//! What the dialects and the merging of sources promise, as one program: each file of its own would be compiled and linked anew.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,

@@ -1,10 +1,9 @@
 //! ChatEvents as OpenCode's bus would have told them: against what it did tell, and for logs of other agents against the
 //! rules of its order.
 
-use crate::support::bus;
-
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::support::bus;
 use crate::support::{Random, Source, read, sources};
 use bus::{check, line, text};
 use chat_event::{ChatEvent, Payload};

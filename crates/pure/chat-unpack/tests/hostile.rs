@@ -1,8 +1,6 @@
 //! Files made to hurt: little that unpacks to much, many that are empty, what never ends, and frames of all kinds after
 //! each other.
 
-// A test fails, and its clock is its own.
-
 use std::io::Write;
 use std::time::{Duration, Instant};
 
