@@ -47,7 +47,6 @@ use std::time::{Duration, Instant};
 use chat_event::ChatEvent;
 
 use crate::client::Error;
-use crate::sources::BeginAsStored;
 use crate::sources::{Sources, forget_old};
 use crate::spool::make_dir;
 pub use agent::{Agent, Place, places};
@@ -126,10 +125,6 @@ pub trait Taker {
         session_id: &str,
         after: &str,
     ) -> Result<(Vec<ChatEvent>, String), Error>;
-
-    /// What is changed of events before they are stored, where something is: they are compared so with a log that others tell
-    /// to, too.
-    fn as_stored(&self) -> Option<BeginAsStored>;
 
     /// Whether the session has a log, or may have: one that was removed is not begun anew to say that it ended.
     fn has_log(&mut self, session_id: &str) -> bool;

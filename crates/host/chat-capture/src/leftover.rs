@@ -10,7 +10,7 @@ use chat_event::payload::SessionEnd;
 use chat_event::{ChatEvent, Payload};
 
 use crate::client::Error;
-use crate::sources::{BeginAsStored, Entered, ReadLog, Sources, Turn};
+use crate::sources::{Entered, ReadLog, Sources, Turn};
 use crate::spool::{Batch, Reader, is_at, keep, spool_error};
 
 /// What [`Leftover::next_new`] gives.
@@ -45,13 +45,6 @@ pub struct Leftover {
 }
 
 impl Leftover {
-    /// The same for a server that changes events before it stores them.
-    #[must_use]
-    pub fn stored_as(mut self, begin: Option<BeginAsStored>) -> Self {
-        self.sources = self.sources.stored_as(begin);
-        self
-    }
-
     /// Takes the file; `None` where a process holds it, or it is gone.
     ///
     /// # Errors

@@ -2,11 +2,9 @@
 //!
 //! The pipes of a data folder note what they tell of a session in a file of the session's, and hold its lock while a batch
 //! goes to the server. Where another source of the program told something, the log is read, and of a batch only what is
-//! new goes ([`chat_normalize::Merge`]). Where none did, nothing is asked and a batch goes as it is. Where secrets are masked
-//! before they are stored, what is compared is what would be stored ([`AsStored`]).
+//! new goes ([`chat_normalize::Merge`]). Where none did, nothing is asked and a batch goes as it is.
 
 mod notes;
-mod stored;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -17,8 +15,6 @@ use chat_event::ChatEvent;
 use chat_normalize::{Dialect, Merge};
 pub(crate) use notes::forget_old;
 use notes::{Note, Notes};
-use stored::as_stored;
-pub use stored::{AsStored, BeginAsStored};
 
 /// Reads what a session's log has behind a cursor, `0` for all: the events, and the cursor of its end.
 pub type ReadLog<'a> = dyn FnMut(&str, &str) -> Result<(Vec<ChatEvent>, String), Error> + 'a;
@@ -34,8 +30,6 @@ pub(crate) struct Sources {
     dialect: Option<Dialect>,
     /// Whether its pipe is there, and writes on.
     runs: bool,
-    /// What the store changes of events, where it does.
-    begin_as_stored: Option<BeginAsStored>,
     sessions: BTreeMap<String, Session>,
 }
 
@@ -50,7 +44,6 @@ struct Session {
 #[derive(Debug)]
 struct Beside {
     merge: Merge,
-    as_stored: Option<Box<dyn AsStored>>,
     /// The log is read up to this.
     cursor: String,
 }
@@ -100,7 +93,6 @@ impl Sources {
             spool: spool.to_owned(),
             dialect: dialect_of(spool),
             runs: true,
-            begin_as_stored: None,
             sessions: BTreeMap::new(),
         }
     }
@@ -119,15 +111,8 @@ impl Sources {
             spool: mark.to_owned(),
             dialect: Some(dialect),
             runs: true,
-            begin_as_stored: None,
             sessions: BTreeMap::new(),
         }
-    }
-
-    /// The same beside logs of which events are changed before they are stored.
-    pub(crate) fn stored_as(mut self, begin: Option<BeginAsStored>) -> Self {
-        self.begin_as_stored = begin;
-        self
     }
 
     /// Whether its events were made of a provider's lines; who writes events says all by itself.
@@ -277,7 +262,6 @@ impl Sources {
                     }
                 }
                 for event in events {
-                    let event = as_stored(beside.as_stored.as_deref_mut(), event);
                     beside.merge.take(Merge::OWN, event, &mut new);
                 }
                 beside
@@ -285,23 +269,15 @@ impl Sources {
             None => {
                 let (log, cursor) = read_log(session_id, "0")?;
                 let mut merge = Merge::beside_log();
-                let mut changes = self.begin_as_stored.map(|begin| begin());
                 for event in log {
                     merge.take(Merge::LOG, event, &mut new);
                 }
-                read_own(&mut |event| {
-                    let event = as_stored(changes.as_deref_mut(), event);
-                    merge.take(Merge::OWN, event, &mut new);
-                })?;
+                read_own(&mut |event| merge.take(Merge::OWN, event, &mut new))?;
                 if !whole {
                     let ids: BTreeSet<&str> = events.iter().map(|it| it.id.as_str()).collect();
                     new.retain(|event| ids.contains(event.id.as_str()));
                 }
-                session.beside.insert(Beside {
-                    merge,
-                    as_stored: changes,
-                    cursor,
-                })
+                session.beside.insert(Beside { merge, cursor })
             }
         };
         session.told.clone_from(&turn.told);

@@ -15,9 +15,6 @@ pub(crate) struct ServerFile {
     /// Whether it follows the sessions that agents keep on this machine.
     #[serde(default)]
     pub(crate) watches: bool,
-    /// Whether it masks secrets before it stores them: who sends to it does so, too.
-    #[serde(default)]
-    pub(crate) masks: bool,
 }
 
 /// The platform's folder for a program's own data.
@@ -136,8 +133,13 @@ pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), String> {
 /// # Errors
 ///
 /// Where the folder refuses.
-pub(crate) fn write_server_file(dir: &Path, server: &ServerFile) -> Result<(), String> {
-    let text = serde_json::to_string(server).map_err(|why| why.to_string())?;
+pub(crate) fn write_server_file(dir: &Path, url: &str, watches: bool) -> Result<(), String> {
+    let server = ServerFile {
+        url: url.to_owned(),
+        pid: std::process::id(),
+        watches,
+    };
+    let text = serde_json::to_string(&server).map_err(|why| why.to_string())?;
     write_private(&dir.join("server.json"), text.as_bytes())
 }
 

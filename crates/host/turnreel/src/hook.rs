@@ -8,6 +8,7 @@ use chat_capture::{Asked, RewriteAll};
 use chat_event::ChatEvent;
 use chat_feed::mask::LiveMasker;
 
+use crate::config;
 use crate::data_dir;
 use crate::pipe::{EndpointArgs, endpoint_finder};
 
@@ -20,8 +21,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     server: EndpointArgs,
 
-    /// Mask secrets before they are kept or sent; so it is where the data folder's server does, or turnreel.toml there says
-    /// `mask = true`.
+    /// Mask secrets before they are kept or sent; so it is where turnreel.toml in the data folder says `mask = true`.
     #[arg(long, env = "TURNREEL_MASK")]
     mask: bool,
 }
@@ -42,10 +42,10 @@ fn run(args: Args) -> Result<(), String> {
         .map_err(|why| format!("could not read the input: {why}"))?;
     let dir = data_dir::resolve(args.server.data_arg())?;
     let spool = args.server.spool_dir(&dir);
-    let masks = args.mask || args.server.asks_to_mask(&dir);
     let find_endpoint = endpoint_finder(args.server)?;
     // Before it is asked: who is stopped in between takes it back, too.
     let stops = Stops::listen()?;
+    let masks = args.mask || config::asks_to_mask(&dir);
     let rewrite = masks.then(|| Box::new(masked) as RewriteAll);
     let Some(asked) = Asked::ask(&input, find_endpoint, &spool, rewrite)?.map(Arc::new) else {
         return Ok(());

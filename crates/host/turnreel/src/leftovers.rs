@@ -146,7 +146,6 @@ async fn take_in_one(
             let Some(leftover) = opened.map_err(|why| why.to_string())? else {
                 return Ok(None);
             };
-            let leftover = leftover.stored_as(masking::as_stored(state));
             (leftover, 0, None)
         }
     };

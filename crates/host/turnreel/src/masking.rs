@@ -13,7 +13,6 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use chat_capture::{AsStored, BeginAsStored};
 use chat_event::ChatEvent;
 use chat_feed::mask::{self, LiveMasker};
 use chat_store::{Appended, Blobs, Error, Rewrite, Session, SessionId, now_ms};
@@ -165,23 +164,6 @@ impl Masking {
             held.map_or(true, |held| held.masker.holds())
         });
         may_wait.map(|(id, _)| id.clone()).collect()
-    }
-}
-
-/// What is compared with a log, where it is masked.
-pub(crate) fn as_stored(state: &State) -> Option<BeginAsStored> {
-    state.masking.get()?;
-    Some(|| Box::<Compared>::default())
-}
-
-/// What one source tells of a session. Of a text in pieces it is shown the whole alone, so that nothing waits here.
-#[derive(Debug, Default)]
-struct Compared(LiveMasker);
-
-impl AsStored for Compared {
-    fn stored(&mut self, event: ChatEvent) -> ChatEvent {
-        let mut stored = self.0.push(event.clone());
-        stored.pop().unwrap_or(event)
     }
 }
 

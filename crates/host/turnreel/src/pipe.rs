@@ -38,8 +38,8 @@ pub(crate) struct Args {
     #[arg(long)]
     takes_answers: bool,
 
-    /// Mask secrets before they are kept or sent; so it is where the data folder's server does, or turnreel.toml there says
-    /// `mask = true`. What is passed on stays as it is.
+    /// Mask secrets before they are kept or sent; so it is where turnreel.toml in the data folder says `mask = true`. What is
+    /// passed on stays as it is.
     #[arg(long, env = "TURNREEL_MASK")]
     mask: bool,
 
@@ -88,13 +88,6 @@ impl EndpointArgs {
         }
     }
 
-    /// Whether what is sent to the server is masked here already: where the data folder asks for it, or its server does so.
-    pub(crate) fn asks_to_mask(&self, data: &Path) -> bool {
-        let is_own = self.other_endpoint(data).is_none();
-        config::asks_to_mask(data)
-            || is_own && data_dir::server_file(data).is_some_and(|server| server.masks)
-    }
-
     /// The address that is named, unless it is that of the data folder's server.
     fn other_endpoint(&self, data: &Path) -> Option<&str> {
         let url = self.endpoint.as_deref()?;
@@ -136,7 +129,7 @@ fn run(args: Args) -> Result<ExitCode, String> {
         Some(url) => format!("sent by the next pipe with --endpoint {url}"),
         None => "sent by the next pipe, or taken in when the server starts".to_owned(),
     };
-    let masks = args.mask || args.server.asks_to_mask(&dir);
+    let masks = args.mask || config::asks_to_mask(&dir);
     let find_endpoint = endpoint_finder(args.server)?;
     let stops = Arc::new(AtomicUsize::new(0));
     count_signals(&stops)?;

@@ -15,7 +15,6 @@ use tracing::level_filters::LevelFilter;
 
 use crate::cli::DataArg;
 use crate::copies::CopyArgs;
-use crate::data_dir::ServerFile;
 use crate::limits::LimitArgs;
 use crate::locked::locked;
 use crate::logging::{self, Format};
@@ -250,17 +249,15 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
     }
     let url = format!("http://{}", from_here(address));
     let mut naming = None;
-    let file = ServerFile {
-        url: url.clone(),
-        pid: std::process::id(),
-        watches: watching.is_some(),
-        masks: args.mask,
-    };
-    if let Err(why) = data_dir::write_server_file(&dir, &file) {
+    if let Err(why) = data_dir::write_server_file(&dir, &url, watching.is_some()) {
         // On a full disk it still gives what there is. The file may say where another server was.
         data_dir::forget_server_file(&dir);
         tracing::error!("agents on this machine do not find the server yet: {why}");
-        naming = Some(tokio::spawn(name_later(dir.clone(), file)));
+        naming = Some(tokio::spawn(name_later(
+            dir.clone(),
+            url.clone(),
+            watching.is_some(),
+        )));
     }
     let report = watching.as_ref().map(|_| watch::report(&found));
     announce(&url, &token, args.ready_json, &dir, report.as_deref())?;
@@ -294,11 +291,11 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
 }
 
 /// Writes where the server is once the folder takes files again.
-async fn name_later(dir: PathBuf, file: ServerFile) {
+async fn name_later(dir: PathBuf, url: String, watches: bool) {
     loop {
         tokio::time::sleep(NAME_EVERY).await;
         // At once, not beside: a server that is stopped leaves none.
-        if data_dir::write_server_file(&dir, &file).is_ok() {
+        if data_dir::write_server_file(&dir, &url, watches).is_ok() {
             tracing::info!("agents on this machine find the server now");
             return;
         }

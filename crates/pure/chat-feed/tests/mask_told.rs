@@ -177,6 +177,9 @@ fn what_names_a_key_is_left() {
     let texts = [format!("x={key} y"), format!("x={key}")];
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     assert_all_masked(&texts, key, "random text");
+    // Too short to be told alone.
+    let key = "iK2ZWeqhFWCEPyYngFb51yBMWXaS";
+    assert_all_masked(&[&format!("https://x.test/?sid={key}")], key, "random text");
 }
 
 #[test]

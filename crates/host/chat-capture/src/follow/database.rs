@@ -149,7 +149,7 @@ impl Follow {
             let sources = self
                 .sources
                 .entry(dialect.word())
-                .or_insert_with(|| Sources::of_files(mark, dialect).stored_as(taker.as_stored()));
+                .or_insert_with(|| Sources::of_files(mark, dialect));
             let opencode = self.opencode.as_ref();
             let mut own = |tell: &mut dyn FnMut(ChatEvent)| {
                 let anew = opencode.map_or(Ok(()), |it| it.tell_anew(&session, &told, tell));

@@ -215,9 +215,10 @@ impl Follow {
         let told = match (session.session_id(), session.dialect()) {
             (Some(session_id), Some(dialect)) if n_events > 0 => {
                 let mark = &self.mark;
-                let sources = self.sources.entry(dialect.word()).or_insert_with(|| {
-                    Sources::of_files(mark, dialect).stored_as(taker.as_stored())
-                });
+                let sources = self
+                    .sources
+                    .entry(dialect.word())
+                    .or_insert_with(|| Sources::of_files(mark, dialect));
                 let is_end = session.has_ended();
                 let mut own = |tell: &mut dyn FnMut(ChatEvent)| session.tell_anew(tell);
                 tell(sources, &session_id, events, is_end, &mut own, taker)

@@ -26,10 +26,6 @@ impl Taker for Log {
         Ok((Vec::new(), after.to_owned()))
     }
 
-    fn as_stored(&self) -> Option<BeginAsStored> {
-        None
-    }
-
     fn has_log(&mut self, _: &str) -> bool {
         !self.is_removed
     }

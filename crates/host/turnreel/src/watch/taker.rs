@@ -1,7 +1,7 @@
 //! What is told of agents' sessions, on its way into the store: as what is sent, but without a request.
 
 use axum::http::StatusCode;
-use chat_capture::{BeginAsStored, Error, Progress, Taker};
+use chat_capture::{Error, Progress, Taker};
 use chat_event::ChatEvent;
 use chat_store::{SessionId, now_ms};
 use tokio::runtime::Handle;
@@ -9,7 +9,6 @@ use tokio::runtime::Handle;
 use crate::error::ApiError;
 use crate::ingest;
 use crate::leftovers::read_log;
-use crate::masking;
 use crate::state::State;
 
 /// Events of one batch, and their bytes: who follows the session is not kept waiting.
@@ -106,10 +105,6 @@ impl Taker for Store {
         after: &str,
     ) -> Result<(Vec<ChatEvent>, String), Error> {
         read_log(&self.state, &self.runtime, session_id, after)
-    }
-
-    fn as_stored(&self) -> Option<BeginAsStored> {
-        masking::as_stored(&self.state)
     }
 
     fn has_log(&mut self, session_id: &str) -> bool {

@@ -31,14 +31,9 @@ const NO_SECRETS: &[&str] = &[
     "gen-",
 ];
 
-/// Finds them.
+/// Finds them. What stands before `=` is judged with them, as it always tells something; where it is a name, it stays.
 pub(super) fn find(text: &str, all: &mut Vec<Found>) {
     let bytes = text.as_bytes();
-    let is_part = |byte: u8| match byte {
-        // Behind it stands a value, or it fills up a key to its end.
-        b'=' => false,
-        byte => Class::Base64.has(byte) || matches!(byte, b'_' | b'-'),
-    };
     let mut at = 0;
     while at < bytes.len() {
         if !is_part(bytes[at]) {
@@ -49,32 +44,49 @@ pub(super) fn find(text: &str, all: &mut Vec<Found>) {
         while at < bytes.len() && is_part(bytes[at]) {
             at += 1;
         }
-        let behind = bytes[at..].iter().position(|&byte| byte != b'=');
-        let behind = behind.map_or(bytes.len(), |len| at + len);
-        if !bytes.get(behind).is_some_and(|&byte| is_part(byte)) {
-            at = behind;
-        }
         let own = &text[start..at];
         // An address goes on behind what no key has.
         let is_within = |byte: Option<&u8>| matches!(byte, Some(b'.' | b':' | b'@' | b'%' | b'/'));
         let before = start.checked_sub(1).and_then(|before| bytes.get(before));
-        if LENGTHS.contains(&own.len())
-            && !matches!(before, Some(b'.' | b'/' | b'@' | b'%'))
-            && !(is_within(bytes.get(at))
-                && bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric))
-            && is_random(own)
+        if matches!(before, Some(b'.' | b'/' | b'@' | b'%'))
+            || is_within(bytes.get(at)) && bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric)
         {
+            continue;
+        }
+        let value = &own[name_len(own)..];
+        if is_random(own) || is_random(value) {
             all.push(Found {
-                range: start..at,
+                range: at - value.len()..at,
                 kind: "random text",
-                value: own.to_owned(),
+                value: value.to_owned(),
                 rank: Rank::Random,
             });
         }
     }
 }
 
+fn is_part(byte: u8) -> bool {
+    Class::Base64.has(byte) || matches!(byte, b'_' | b'-')
+}
+
+/// Length of the name before a value, with its `=`. A key has that sign at its end alone; a name seldom has digits, and is the
+/// shorter one.
+fn name_len(text: &str) -> usize {
+    let Some((name, value)) = text.split_once('=') else {
+        return 0;
+    };
+    let value = value.trim_start_matches('=');
+    let n_digits = name.bytes().filter(u8::is_ascii_digit).count();
+    match n_digits < 2 && name.len() < value.len() {
+        true => text.len() - value.len(),
+        false => 0,
+    }
+}
+
 fn is_random(text: &str) -> bool {
+    if !LENGTHS.contains(&text.len()) {
+        return false;
+    }
     let has = |is: fn(&u8) -> bool| text.as_bytes().iter().filter(|byte| is(byte)).count();
     if has(u8::is_ascii_uppercase) < 3
         || has(u8::is_ascii_lowercase) < 3
