@@ -47,6 +47,7 @@ use std::time::{Duration, Instant};
 use chat_event::ChatEvent;
 
 use crate::client::Error;
+use crate::sources::Words;
 use crate::sources::{Sources, forget_old};
 use crate::spool::make_dir;
 pub use agent::{Agent, Place, places};
@@ -162,6 +163,8 @@ pub struct FollowSettings {
     pub spool_dir: PathBuf,
     /// Where it is noted how far all is told.
     pub kept: PathBuf,
+    /// What texts are compared by, where others tell of a session, too.
+    pub compared_by: Option<Words>,
 }
 
 /// What was found in a place.

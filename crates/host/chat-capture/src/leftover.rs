@@ -10,7 +10,7 @@ use chat_event::payload::SessionEnd;
 use chat_event::{ChatEvent, Payload};
 
 use crate::client::Error;
-use crate::sources::{Entered, ReadLog, Sources, Turn};
+use crate::sources::{Entered, ReadLog, Sources, Turn, Words};
 use crate::spool::{Batch, Reader, is_at, keep, spool_error};
 
 /// What [`Leftover::next_new`] gives.
@@ -45,6 +45,13 @@ pub struct Leftover {
 }
 
 impl Leftover {
+    /// What texts are compared by, where others tell of its sessions, too.
+    #[must_use]
+    pub fn compared_by(mut self, words: Words) -> Self {
+        self.sources = self.sources.compared_by(Some(words));
+        self
+    }
+
     /// Takes the file; `None` where a process holds it, or it is gone.
     ///
     /// # Errors

@@ -25,6 +25,6 @@ pub use follow::{Agent, Follow, FollowSettings, Found, Place, Progress, Taker, o
 pub use hook::{Asked, RewriteAll};
 pub use leftover::{Leftover, Next, leftovers};
 pub use pipe::{FindEndpoint, Outcome, Pipe, Rewrite};
-pub use sources::{ReadLog, Turn};
+pub use sources::{ReadLog, Turn, Words};
 pub use spool::{Batch, is_same_endpoint, keep_refused, spools_for, spools_for_others};
 pub use unread::UnreadLines;

@@ -17,6 +17,7 @@ use chat_event::ChatEvent;
 use chat_normalize::{Context, Dialect, SessionReader};
 
 use crate::client::{Endpoint, Error};
+use crate::sources::Words;
 use delivery::Shared;
 use reading::{AtEnd, Reading, read};
 
@@ -56,6 +57,8 @@ pub struct Pipe {
     pub takes_answers: bool,
     /// What changes events before they are kept, or sent.
     pub rewrite: Option<Box<dyn Rewrite>>,
+    /// What texts are compared by with what other sources of a session told.
+    pub compared_by: Option<Words>,
     /// Where events wait for the server.
     pub spool_dir: PathBuf,
     /// Where the server is.
@@ -94,7 +97,11 @@ impl Pipe {
         input: impl Read + Send + 'static,
         output: impl Write + Send + 'static,
     ) -> Result<Outcome, String> {
-        let shared = Arc::new(Shared::new(&self.spool_dir, self.find_endpoint));
+        let shared = Arc::new(Shared::new(
+            &self.spool_dir,
+            self.find_endpoint,
+            self.compared_by,
+        ));
         let spool_dir = self.spool_dir.clone();
         // Not joined: where we are told to stop, it may wait for input for ever.
         spawn("pass", {

@@ -9,7 +9,7 @@ use chat_event::{BodyRef, ChatEvent, bodies};
 use crate::client::{Client, Endpoint, Error};
 use crate::leftover::Leftover;
 use crate::pipe::{FindEndpoint, found};
-use crate::sources::{Entered, Sources, log_after};
+use crate::sources::{Entered, Sources, Words, log_after};
 use crate::spool::{Batch, Reader, Spool, keep_refused};
 
 /// Between the starts of two batches: a chunk leaves at once, and a flood in few requests.
@@ -41,6 +41,8 @@ pub(crate) struct Sender<'a> {
     spool_dir: PathBuf,
     /// What others tell of the sessions of the spool that is sent.
     sources: Option<Sources>,
+    /// What texts are compared by with what those told.
+    words: Option<Words>,
     /// Whether it waits where another source tells of a session now.
     waits: bool,
     tries: u32,
@@ -89,9 +91,14 @@ pub(crate) struct Pause {
 }
 
 impl<'a> Sender<'a> {
-    pub(crate) fn new(find_endpoint: &'a FindEndpoint, spool_dir: &Path) -> Self {
+    pub(crate) fn new(
+        find_endpoint: &'a FindEndpoint,
+        spool_dir: &Path,
+        words: Option<Words>,
+    ) -> Self {
         Sender {
             find_endpoint,
+            words,
             client: Client::new(),
             spool_dir: spool_dir.to_owned(),
             sources: None,
@@ -128,7 +135,7 @@ impl<'a> Sender<'a> {
             let reader = match &mut reader {
                 Some(reader) => reader,
                 None => {
-                    self.sources = Some(Sources::new(&path));
+                    self.sources = Some(Sources::new(&path).compared_by(self.words));
                     reader.insert(Reader::open(&path)?)
                 }
             };
@@ -171,7 +178,7 @@ impl<'a> Sender<'a> {
             }
             goes_on
         };
-        self.sources = Some(Sources::of_leftover(path));
+        self.sources = Some(Sources::of_leftover(path).compared_by(self.words));
         self.waits = false;
         self.tries = 0;
         let unsent = |why: Unsent| match why {

@@ -19,6 +19,9 @@ use notes::{Note, Notes};
 /// Reads what a session's log has behind a cursor, `0` for all: the events, and the cursor of its end.
 pub type ReadLog<'a> = dyn FnMut(&str, &str) -> Result<(Vec<ChatEvent>, String), Error> + 'a;
 
+/// What a text is compared by: the same for a text and for what a log has of it, where secrets may be masked.
+pub type Words = fn(&str) -> String;
+
 /// Gives all that the own source told of a session so far, in its order.
 pub(crate) type ReadOwn<'a> = dyn FnMut(&mut dyn FnMut(ChatEvent)) -> Result<(), Error> + 'a;
 
@@ -30,6 +33,7 @@ pub(crate) struct Sources {
     dialect: Option<Dialect>,
     /// Whether its pipe is there, and writes on.
     runs: bool,
+    words: Option<Words>,
     sessions: BTreeMap<String, Session>,
 }
 
@@ -93,6 +97,7 @@ impl Sources {
             spool: spool.to_owned(),
             dialect: dialect_of(spool),
             runs: true,
+            words: None,
             sessions: BTreeMap::new(),
         }
     }
@@ -111,8 +116,15 @@ impl Sources {
             spool: mark.to_owned(),
             dialect: Some(dialect),
             runs: true,
+            words: None,
             sessions: BTreeMap::new(),
         }
+    }
+
+    /// What texts are compared by.
+    pub(crate) fn compared_by(mut self, words: Option<Words>) -> Self {
+        self.words = words;
+        self
     }
 
     /// Whether its events were made of a provider's lines; who writes events says all by itself.
@@ -269,6 +281,9 @@ impl Sources {
             None => {
                 let (log, cursor) = read_log(session_id, "0")?;
                 let mut merge = Merge::beside_log();
+                if let Some(words) = self.words {
+                    merge = merge.compared_by(words);
+                }
                 for event in log {
                     merge.take(Merge::LOG, event, &mut new);
                 }

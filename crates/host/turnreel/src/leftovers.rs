@@ -146,7 +146,7 @@ async fn take_in_one(
             let Some(leftover) = opened.map_err(|why| why.to_string())? else {
                 return Ok(None);
             };
-            (leftover, 0, None)
+            (leftover.compared_by(masking::words), 0, None)
         }
     };
     loop {

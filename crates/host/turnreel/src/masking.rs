@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use chat_event::ChatEvent;
-use chat_feed::mask::{self, LiveMasker};
+use chat_feed::mask::{self, LiveMasker, TextMasker};
 use chat_store::{Appended, Blobs, Error, Rewrite, Session, SessionId, now_ms};
 
 use crate::ingest;
@@ -165,6 +165,13 @@ impl Masking {
         });
         may_wait.map(|(id, _)| id.clone()).collect()
     }
+}
+
+/// What a text is compared by where one source of a session may have it masked, and another not: what its own words tell of
+/// secrets, and not what was told before, so that it is the same for both.
+pub(crate) fn words(text: &str) -> String {
+    let mut masker = TextMasker::default();
+    masker.push(text) + &masker.finish()
 }
 
 /// Masks what a batch brings that is new.

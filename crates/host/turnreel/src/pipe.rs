@@ -14,6 +14,7 @@ use chat_feed::mask::LiveMasker;
 use crate::cli::DataArg;
 use crate::config;
 use crate::data_dir::{self, ServerFile};
+use crate::masking;
 use crate::serve::spool_dir;
 
 /// What `turnreel pipe` is told.
@@ -143,6 +144,7 @@ fn run(args: Args) -> Result<ExitCode, String> {
         cwd: is_live.then(working_directory).flatten(),
         takes_answers: args.takes_answers,
         rewrite: masks.then(|| Box::new(Masked::default()) as Box<dyn Rewrite>),
+        compared_by: Some(masking::words),
         spool_dir,
         find_endpoint,
         wait: Duration::from_secs(args.wait),

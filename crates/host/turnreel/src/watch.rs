@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use chat_capture::{Agent, Follow, FollowSettings, Found, Place, places};
 
+use crate::masking;
 use crate::serve::{self, spool_dir};
 use crate::state::State;
 use taker::Store;
@@ -98,6 +99,7 @@ impl Watch {
             newer_than: self.newer_than,
             spool_dir: spool_dir(data),
             kept: data.join("following.json"),
+            compared_by: Some(masking::words),
         };
         let mut follow = Follow::new(settings);
         let mut store = Store::new(state.clone(), tokio::runtime::Handle::current());

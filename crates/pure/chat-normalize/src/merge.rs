@@ -37,6 +37,7 @@ mod calls;
 mod facts;
 mod tell;
 mod turns;
+mod wording;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -46,6 +47,7 @@ use crate::emit::{clean_id, hash, short_hash};
 use calls::Calls;
 use facts::{Fact, fact_of};
 use turns::Turns;
+use wording::Wording;
 
 /// How many sources are told apart; those beyond are taken as one.
 const MAX_SOURCES: usize = 32;
@@ -102,6 +104,7 @@ pub struct Merge {
     dropped: u64,
     /// The source that stands in a log already.
     log: Option<usize>,
+    wording: Wording,
     /// Whether that log ends with the session's end.
     over: bool,
 }
@@ -141,6 +144,15 @@ impl Merge {
             log: Some(Self::LOG),
             ..Merge::new(2)
         }
+    }
+
+    /// Texts are compared by what this makes of them, the same for a text and for what the log has of it: there, secrets may be
+    /// masked. Events are told as they come.
+    #[must_use]
+    pub fn compared_by(mut self, words: fn(&str) -> String) -> Self {
+        self.wording = Wording(Some(words));
+        self.turns.wording = self.wording;
+        self
     }
 
     /// What stands in the log, of [`Merge::beside_log`].
@@ -220,8 +232,8 @@ impl Merge {
 
     /// Tells an event whose turn is known, if it says something new.
     fn tell(&mut self, source: usize, mut event: ChatEvent, out: &mut Vec<ChatEvent>) {
-        self.calls.rename(source, &mut event);
-        match fact_of(&event, source) {
+        self.calls.rename(source, &mut event, self.wording);
+        match fact_of(&event, source, self.wording) {
             Fact::Counted(key) => {
                 if self.count(key, source) {
                     self.write(source, event, out);

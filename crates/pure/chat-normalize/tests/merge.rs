@@ -373,6 +373,24 @@ struct Live<'a> {
     merge: Merge,
     /// How much of the log is known.
     n_known: usize,
+    masks: bool,
+}
+
+/// A stage beside a log of which some texts may be masked.
+fn beside_log(masks: bool) -> Merge {
+    match masks {
+        true => Merge::beside_log().compared_by(masked),
+        false => Merge::beside_log(),
+    }
+}
+
+fn masked(text: &str) -> String {
+    text.replace(" the ", " [masked: word] ")
+}
+
+/// The event as a server stores it that masks.
+fn masked_event(event: &ChatEvent) -> ChatEvent {
+    ChatEvent::from_json(&masked(&event.to_line())).unwrap()
 }
 
 impl Live<'_> {
@@ -393,7 +411,7 @@ impl Live<'_> {
 
     /// Forgets all but what it told and what the log has, as after a lost answer.
     fn begin_anew(&mut self, log: &mut Vec<ChatEvent>) {
-        self.merge = Merge::beside_log();
+        self.merge = beside_log(self.masks);
         self.n_known = log.len();
         let mut new = Vec::new();
         for event in &*log {
@@ -416,8 +434,10 @@ impl Live<'_> {
 }
 
 /// The log of all sources, each of which tells it what is new to it, in pieces of any size.
-fn log_of(run: &Run, random: &mut Random, forgets: bool) -> Vec<ChatEvent> {
-    let mut log = Vec::new();
+///
+/// Where it `masks`, the log has about half of its events masked: it was begun without.
+fn log_of(run: &Run, random: &mut Random, forgets: bool, masks: bool) -> Vec<ChatEvent> {
+    let mut log: Vec<ChatEvent> = Vec::new();
     // What goes on with a session begins when what began it is over.
     let goes_on = |kind: &str| kind.starts_with(|c: char| c.is_ascii_digit());
     let (mut later, open): (Vec<_>, Vec<_>) = run
@@ -430,8 +450,9 @@ fn log_of(run: &Run, random: &mut Random, forgets: bool) -> Vec<ChatEvent> {
                     kind,
                     own,
                     n_told: 0,
-                    merge: Merge::beside_log(),
+                    merge: beside_log(masks),
                     n_known: 0,
+                    masks,
                 },
             )
         })
@@ -440,7 +461,13 @@ fn log_of(run: &Run, random: &mut Random, forgets: bool) -> Vec<ChatEvent> {
     let mut open: Vec<Live> = open.into_iter().map(|(_, live)| live).collect();
     while !open.is_empty() {
         let at = random.below(open.len());
+        let n_stored = log.len();
         open[at].tell(1 + random.below(6), &mut log);
+        for event in &mut log[n_stored..] {
+            if masks && random.below(2) == 0 {
+                *event = masked_event(event);
+            }
+        }
         if forgets && random.below(40) == 0 {
             open[at].begin_anew(&mut log);
         }
@@ -465,7 +492,7 @@ fn what_several_sources_tell_one_log_while_they_go_on_stands_once() {
         let sources = run.events();
         let wanted = most(&sources);
         for seed in 0..12 {
-            let log = log_of(&run, &mut Random(seed), seed % 2 == 1);
+            let log = log_of(&run, &mut Random(seed), seed % 2 == 1, false);
             let ids: BTreeSet<&str> = log.iter().map(|event| event.id.as_str()).collect();
             if ids.len() != log.len() {
                 wrong.push(format!("{} seed {seed}: an id stands twice", run.name));
@@ -478,6 +505,34 @@ fn what_several_sources_tell_one_log_while_they_go_on_stands_once() {
     let n = wrong.len();
     wrong.truncate(60);
     assert!(wrong.is_empty(), "{n} differences:\n{}", wrong.join("\n"));
+}
+
+/// A source tells its secrets in clear; the log has them not, or not all. What is told is told as it came.
+#[test]
+fn what_stands_masked_in_the_log_is_not_told_again() {
+    let (mut wrong, mut n_masked) = (Vec::new(), 0);
+    for run in runs() {
+        if run.name.ends_with("/compact") || run.name.ends_with("/controls") {
+            continue;
+        }
+        let sources = run.events();
+        let all_masked =
+            |events: &[ChatEvent]| -> Vec<ChatEvent> { events.iter().map(masked_event).collect() };
+        let masked_sources: Vec<_> = sources.iter().map(|events| all_masked(events)).collect();
+        let wanted = most(&masked_sources);
+        for seed in 0..6 {
+            let log = log_of(&run, &mut Random(seed), seed % 2 == 1, true);
+            let is_masked = |event: &&ChatEvent| event.to_line().contains("[masked: word]");
+            n_masked += log.iter().filter(is_masked).count();
+            for difference in differences(&told(&all_masked(&log)), &wanted) {
+                wrong.push(format!("{} seed {seed}: {difference}", run.name));
+            }
+        }
+    }
+    let n = wrong.len();
+    wrong.truncate(60);
+    assert!(wrong.is_empty(), "{n} differences:\n{}", wrong.join("\n"));
+    assert!(n_masked > 100, "{n_masked}");
 }
 
 /// Who tells what another told before says that the session is over once more, if it said anything at all.
@@ -578,7 +633,7 @@ fn other_programs_sources_that_go_on_say_everything_once() {
     for run in live(other_runs()) {
         let wanted = most(&run.events());
         for seed in 0..12 {
-            let log = log_of(&run, &mut Random(seed), seed % 2 == 1);
+            let log = log_of(&run, &mut Random(seed), seed % 2 == 1, false);
             let mut told = told(&log);
             // Each process that goes on with a session ends it once more.
             if let Some(ends) = told.get_mut("session end") {

@@ -145,11 +145,11 @@ impl Follow {
         if !events.is_empty() {
             let id = events[0].session_id.clone();
             let dialect = Dialect::OpenCodeEvents;
-            let mark = &self.mark;
+            let (mark, words) = (&self.mark, self.settings.compared_by);
             let sources = self
                 .sources
                 .entry(dialect.word())
-                .or_insert_with(|| Sources::of_files(mark, dialect));
+                .or_insert_with(|| Sources::of_files(mark, dialect).compared_by(words));
             let opencode = self.opencode.as_ref();
             let mut own = |tell: &mut dyn FnMut(ChatEvent)| {
                 let anew = opencode.map_or(Ok(()), |it| it.tell_anew(&session, &told, tell));

@@ -214,11 +214,11 @@ impl Follow {
         let n_events = events.len();
         let told = match (session.session_id(), session.dialect()) {
             (Some(session_id), Some(dialect)) if n_events > 0 => {
-                let mark = &self.mark;
+                let (mark, words) = (&self.mark, self.settings.compared_by);
                 let sources = self
                     .sources
                     .entry(dialect.word())
-                    .or_insert_with(|| Sources::of_files(mark, dialect));
+                    .or_insert_with(|| Sources::of_files(mark, dialect).compared_by(words));
                 let is_end = session.has_ended();
                 let mut own = |tell: &mut dyn FnMut(ChatEvent)| session.tell_anew(tell);
                 tell(sources, &session_id, events, is_end, &mut own, taker)

@@ -47,6 +47,7 @@ fn follow(dir: &Path) -> Follow {
         newer_than: Duration::from_hours(24),
         spool_dir: dir.join("spool"),
         kept: dir.join("following.json"),
+        compared_by: None,
     })
 }
 

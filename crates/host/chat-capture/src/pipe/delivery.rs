@@ -11,7 +11,7 @@ use crate::client::Error;
 use crate::leftover::{Leftover, leftovers};
 use crate::queue::Queue;
 use crate::sender::{Sender, Sent};
-use crate::sources::forget_old;
+use crate::sources::{Words, forget_old};
 use crate::spool::Spool;
 
 /// So much longer than it is told to wait, it waits at the end for a server that asks it to, and takes nothing.
@@ -25,6 +25,7 @@ pub(super) struct Shared {
     pub(super) queue: Queue,
     pub(super) spool: Spool,
     find_endpoint: FindEndpoint,
+    words: Option<Words>,
     /// Bytes of the spool that the server has.
     sent: AtomicU64,
     sender_ended: AtomicBool,
@@ -36,11 +37,12 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(spool_dir: &Path, find_endpoint: FindEndpoint) -> Self {
+    pub(super) fn new(spool_dir: &Path, find_endpoint: FindEndpoint, words: Option<Words>) -> Self {
         Shared {
             queue: Queue::new(),
             spool: Spool::new(spool_dir.to_owned()),
             find_endpoint,
+            words,
             sent: AtomicU64::new(0),
             sender_ended: AtomicBool::new(false),
             notes: Mutex::default(),
@@ -51,7 +53,7 @@ impl Shared {
     }
 
     pub(super) fn send(&self) {
-        let mut sender = Sender::new(&self.find_endpoint, self.spool.dir());
+        let mut sender = Sender::new(&self.find_endpoint, self.spool.dir(), self.words);
         let sent = |bytes| self.sent.store(bytes, Ordering::SeqCst);
         let note_refusal = |why: &str, paced: Option<Duration>| {
             *locked(&self.refusal) = Some(why.to_owned());
@@ -87,7 +89,7 @@ impl Shared {
 
     /// What earlier pipes could not send. It is tried once: the server or the next pipe tries again.
     pub(super) fn send_leftovers(&self, dir: &Path) {
-        let mut sender = Sender::new(&self.find_endpoint, dir);
+        let mut sender = Sender::new(&self.find_endpoint, dir, self.words);
         let untold = self.send_each(&mut sender, leftovers(dir));
         if !untold.is_empty() {
             // Meanwhile the server may end these, for nobody holds them.

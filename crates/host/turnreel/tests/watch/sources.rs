@@ -9,21 +9,38 @@ use serde_json::{Value, json};
 
 #[test]
 fn a_session_that_a_pipe_tells_of_too_stands_once() {
+    stands_once(&[]);
+}
+
+/// The file has the secret, and the log has it not.
+#[test]
+fn so_does_one_with_secrets_where_these_are_masked() {
+    stands_once(&["--mask"]);
+}
+
+fn stands_once(settings: &[&str]) {
+    const SECRET: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+    let said = "Read README.md and add a line at the end";
+    let (prompt, masks) = match settings {
+        [] => (said.to_owned(), false),
+        _ => (format!("{said}; my token is {SECRET}"), true),
+    };
     let home = Home::new();
     let session = "3e43c5a0-2358-42e6-a068-598b5a468dcd";
     let transcript = story("read-edit-transcript", "input.transcript.jsonl");
+    assert!(transcript.contains(said));
+    let transcript = transcript.replace(said, &prompt);
     let stream = story("read-edit", "input.stream.jsonl");
     for pipe_is_first in [true, false] {
         let home = if pipe_is_first { &home } else { &Home::new() };
-        let server = home.watch(&[]);
+        let server = home.watch(settings);
         let path = format!(".claude/projects/-w/{session}.jsonl");
         let follow = || {
             let path = home.write(&path, &transcript);
             rests(&path, Duration::from_hours(25));
         };
         let pipe = || {
-            let prompt = ["--prompt", "Read README.md and add a line at the end"];
-            let child = command::start_at(&home.data(), "pipe", &prompt);
+            let child = command::start_at(&home.data(), "pipe", &["--prompt", &prompt]);
             let output = command::finish(child, stream.as_bytes());
             assert!(output.status.success(), "{output:?}");
         };
@@ -46,6 +63,12 @@ fn a_session_that_a_pipe_tells_of_too_stands_once() {
             let expected = told.iter().filter(|event| event["type"] == kind).count();
             assert_eq!(count(kind), expected, "{kind}, pipe first: {pipe_is_first}");
         }
+        let log: String = events(&home.data(), session)
+            .iter()
+            .map(Value::to_string)
+            .collect();
+        assert!(!log.contains(SECRET));
+        assert_eq!(log.contains("my token is [masked: "), masks);
         drop(server);
     }
 }

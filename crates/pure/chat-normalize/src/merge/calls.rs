@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use chat_event::payload::ToolCall;
 use chat_event::{ChatEvent, Payload};
 
+use super::wording::Wording;
 use crate::codex::is_numbered;
 use crate::emit::hash;
 
@@ -33,9 +34,9 @@ struct Call {
 
 impl Calls {
     /// Gives what is said of a call the id under which the call is told; its turn is the one that all sources share.
-    pub(super) fn rename(&mut self, source: usize, event: &mut ChatEvent) {
+    pub(super) fn rename(&mut self, source: usize, event: &mut ChatEvent, wording: Wording) {
         if let Payload::ToolCall(call) = &event.payload {
-            self.take(source, event.turn_id.as_deref(), call);
+            self.take(source, event.turn_id.as_deref(), call, wording);
         }
         if self.told_as.is_empty() {
             return;
@@ -51,13 +52,13 @@ impl Calls {
         }
     }
 
-    fn take(&mut self, source: usize, turn: Option<&str>, call: &ToolCall) {
+    fn take(&mut self, source: usize, turn: Option<&str>, call: &ToolCall, wording: Wording) {
         let id = &call.tool_call_id;
         if self.told_as.contains_key(id) {
             return;
         }
         let turn = turn.unwrap_or_default();
-        let key = hash(format!("{turn}\0{}", deed(call)).as_bytes());
+        let key = hash(format!("{turn}\0{}", wording.of(deed(call))).as_bytes());
         let (bit, numbered) = (1 << source, is_numbered(id));
         let known = (key, hash(id.as_bytes()));
         if let Some(at) = self.known.get(&known) {

@@ -4,6 +4,7 @@ use chat_event::payload::Usage;
 use chat_event::{ChatEvent, Payload};
 
 use super::turns::bare_words;
+use super::wording::Wording;
 use crate::emit::hash;
 
 /// How an event is compared with what was told.
@@ -54,7 +55,7 @@ fn key(words: &[&str]) -> u64 {
 }
 
 /// What `event` says; its turn is the one that all sources share.
-pub(super) fn fact_of(event: &ChatEvent, source: usize) -> Fact {
+pub(super) fn fact_of(event: &ChatEvent, source: usize, wording: Wording) -> Fact {
     // What a sub-agent says stands in its call, whichever turn that is in.
     let turn = event.turn_id.as_deref().unwrap_or_default();
     let caller = event
@@ -66,7 +67,7 @@ pub(super) fn fact_of(event: &ChatEvent, source: usize) -> Fact {
     let counted = |words: &[&str]| Fact::Counted(key(&[&[kind, at], words].concat()));
     let whole = |what: &str, part: Option<u32>, text: &str| Fact::Whole {
         part: part_key(event, what, part),
-        words: key(&[what, at, text.trim()]),
+        words: key(&[what, at, &wording.of(text.trim())]),
         guess: event.id.ends_with(":cut"),
     };
     let chunk = |what: &str, part: Option<u32>| Fact::Chunk {
@@ -79,7 +80,7 @@ pub(super) fn fact_of(event: &ChatEvent, source: usize) -> Fact {
             key: key(&["turn_end", turn]),
             guess: end.extra.get("guessed").is_some(),
         },
-        Payload::UserMessage(said) => counted(&[&bare_words(&said.text.preview())]),
+        Payload::UserMessage(said) => counted(&[&wording.of(bare_words(&said.text.preview()))]),
         Payload::AssistantDone(done) => whole("text", done.part, &done.text),
         Payload::ThinkingDone(done) => whole("thinking", done.part, &done.text),
         Payload::AssistantChunk(chunk_of) => chunk("text", chunk_of.part),
@@ -126,7 +127,7 @@ pub(super) fn fact_of(event: &ChatEvent, source: usize) -> Fact {
             let entries: Vec<String> = plan
                 .entries
                 .iter()
-                .map(|entry| format!("{}\0{}", entry.status, entry.content))
+                .map(|entry| format!("{}\0{}", entry.status, wording.of(&*entry.content)))
                 .collect();
             counted(&[&entries.join("\0")])
         }
@@ -137,17 +138,17 @@ pub(super) fn fact_of(event: &ChatEvent, source: usize) -> Fact {
                 key(&[
                     "permission of",
                     &request.tool_name,
-                    args.as_deref().unwrap_or_default(),
+                    &wording.of(args.as_deref().unwrap_or_default()),
                 ])
             }
         }),
         Payload::QuestionRequest(request) => Fact::Request(match &request.tool_call_id {
             Some(call) => key(&["question", call]),
             None => {
-                let texts: Vec<&str> = request
+                let texts: Vec<_> = request
                     .questions
                     .iter()
-                    .map(|question| question.text.as_str())
+                    .map(|question| wording.of(&*question.text))
                     .collect();
                 key(&["question of", &texts.join("\0")])
             }
@@ -164,11 +165,11 @@ pub(super) fn fact_of(event: &ChatEvent, source: usize) -> Fact {
             _ => Fact::Counted(key(&["usage", &payload(event)])),
         },
         Payload::Interrupt(_) => Fact::Once(key(&["interrupt", at])),
-        Payload::ErrorEvent(error) => counted(&[error.message.trim()]),
-        Payload::Notice(notice) => counted(&[&notice.level, notice.text.trim()]),
+        Payload::ErrorEvent(error) => counted(&[&wording.of(error.message.trim())]),
+        Payload::Notice(notice) => counted(&[&notice.level, &wording.of(notice.text.trim())]),
         Payload::Progress(progress) => {
             let call = progress.tool_call_id.as_deref().unwrap_or_default();
-            counted(&[call, &progress.message])
+            counted(&[call, &wording.of(&*progress.message)])
         }
         // Its summary is worded otherwise by each source.
         Payload::Compaction(_) => Fact::Counted(key(&["compaction"])),
@@ -233,7 +234,11 @@ pub(super) fn request_id(payload: &mut Payload) -> Option<&mut String> {
 }
 
 /// Leaves of a `session_start` the facts that `is_new`; false where nothing is left.
-pub(super) fn keep_new(payload: &mut Payload, is_new: &mut dyn FnMut(u64) -> bool) -> bool {
+pub(super) fn keep_new(
+    payload: &mut Payload,
+    wording: Wording,
+    is_new: &mut dyn FnMut(u64) -> bool,
+) -> bool {
     let Payload::SessionStart(start) = payload else {
         return true;
     };
@@ -253,7 +258,7 @@ pub(super) fn keep_new(payload: &mut Payload, is_new: &mut dyn FnMut(u64) -> boo
     let mut keep = |name: &str, value: &mut Option<String>| {
         let fresh = value
             .as_ref()
-            .is_some_and(|value| is_new(key(&["fact", name, value])));
+            .is_some_and(|value| is_new(key(&["fact", name, &wording.of(&**value)])));
         any |= fresh;
         if !fresh {
             *value = None;

@@ -205,8 +205,9 @@ impl Merge {
         mut event: ChatEvent,
         out: &mut Vec<ChatEvent>,
     ) {
+        let wording = self.wording;
         let mut count = |key: u64| self.count(key, source);
-        if facts::keep_new(&mut event.payload, &mut count) {
+        if facts::keep_new(&mut event.payload, wording, &mut count) {
             self.write(source, event, out);
         } else {
             self.dropped += 1;

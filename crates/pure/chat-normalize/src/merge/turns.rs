@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chat_event::ChatEvent;
 
+use super::wording::Wording;
 use crate::emit::hash;
 pub(super) use clues::bare_words;
 use clues::{Clue, clue, deed_of, is_command, is_number, text, time_of, words};
@@ -31,6 +32,7 @@ const RANK_STEP: u64 = 1 << 32;
 /// The turns of all sources.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
+    pub(super) wording: Wording,
     turns: Vec<Turn>,
     by_id: HashMap<String, usize>,
     of_source: HashMap<(usize, String), usize>,
@@ -106,10 +108,10 @@ impl Turns {
             Some(_) => (Clue::None, 0),
             None => clue(&event),
         };
-        let text = text(&event);
-        let deed = deed_of(&event);
+        let text = text(&event, self.wording);
+        let deed = deed_of(&event, self.wording);
         if let Some(waiting) = self.waiting.get_mut(&source) {
-            waiting.take(event, clue, key);
+            waiting.take(event, clue, key, self.wording);
         }
         if clue == Clue::Response && self.by_key.contains_key(&key) {
             self.shares_responses.insert(source);
@@ -382,14 +384,14 @@ impl Turns {
             Clue::Line | Clue::None => {}
         }
         turn.is_command |= is_command(&event);
-        if let Some(text) = text(&event) {
+        if let Some(text) = text(&event, self.wording) {
             self.turns[at].has_text = true;
             let same = self.by_text.entry(text).or_default();
             if same.last() != Some(&at) {
                 same.push(at);
             }
         }
-        if let Some(deed) = deed_of(&event) {
+        if let Some(deed) = deed_of(&event, self.wording) {
             let same = self.by_deed.entry(deed).or_default();
             if same.last() != Some(&at) {
                 same.push(at);
@@ -398,7 +400,7 @@ impl Turns {
         if matches!(clue, Clue::Response | Clue::Call | Clue::Line) {
             self.by_key.entry(key).or_insert(at);
         }
-        if let (None, Some(said)) = (self.turns[at].said, words(&event)) {
+        if let (None, Some(said)) = (self.turns[at].said, words(&event, self.wording)) {
             self.turns[at].said = Some(said);
             self.by_said.entry(said).or_default().push(at);
         }

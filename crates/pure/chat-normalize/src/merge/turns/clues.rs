@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use chat_event::{ChatEvent, Payload};
 
 use super::super::calls::deed;
+use super::super::wording::Wording;
 use crate::emit::{hash, is_line_number};
 
 /// What an event tells about its turn.
@@ -53,22 +54,23 @@ pub(super) fn time_of(event: &ChatEvent) -> Option<i64> {
 }
 
 /// What the agent thought, or what its call does, as a number.
-pub(super) fn deed_of(event: &ChatEvent) -> Option<u64> {
+pub(super) fn deed_of(event: &ChatEvent, wording: Wording) -> Option<u64> {
     if event.parent_tool_call_id.is_some() {
         return None;
     }
     match &event.payload {
-        Payload::ThinkingDone(done) => Some(hash(done.text.trim().as_bytes())),
-        Payload::ToolCall(call) => Some(hash(deed(call).as_bytes())),
+        Payload::ThinkingDone(done) => Some(hash(wording.of(done.text.trim()).as_bytes())),
+        Payload::ToolCall(call) => Some(hash(wording.of(deed(call)).as_bytes())),
         _ => None,
     }
 }
 
 /// The user's words, as a number.
-pub(super) fn words(event: &ChatEvent) -> Option<u64> {
+pub(super) fn words(event: &ChatEvent, wording: Wording) -> Option<u64> {
     match &event.payload {
         Payload::UserMessage(said) if event.parent_tool_call_id.is_none() => {
-            Some(hash(bare_words(&said.text.preview()).as_bytes()))
+            let said = said.text.preview();
+            Some(hash(wording.of(bare_words(&said)).as_bytes()))
         }
         _ => None,
     }
@@ -91,7 +93,7 @@ pub(super) fn is_command(event: &ChatEvent) -> bool {
 }
 
 /// The agent's own words, or what went wrong, as a number.
-pub(super) fn text(event: &ChatEvent) -> Option<u64> {
+pub(super) fn text(event: &ChatEvent, wording: Wording) -> Option<u64> {
     if event.parent_tool_call_id.is_some() {
         return None;
     }
@@ -100,5 +102,5 @@ pub(super) fn text(event: &ChatEvent) -> Option<u64> {
         Payload::ErrorEvent(error) => &error.message,
         _ => return None,
     };
-    Some(hash(text.trim().as_bytes()))
+    Some(hash(wording.of(text.trim()).as_bytes()))
 }

@@ -5,6 +5,7 @@ use chat_event::{ChatEvent, Payload};
 use super::clues::{Clue, is_command, text, time_of, words};
 use super::{ONE_BEGINNING_MS, Turn};
 use crate::codex::is_numbered;
+use crate::merge::wording::Wording;
 
 /// A turn of a source that is not known yet.
 #[derive(Debug, Default)]
@@ -23,11 +24,11 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    pub(super) fn take(&mut self, event: ChatEvent, clue: Clue, key: u64) {
+    pub(super) fn take(&mut self, event: ChatEvent, clue: Clue, key: u64, wording: Wording) {
         self.has_response |= clue == Clue::Response;
         self.has_call |= clue == Clue::Call;
         self.is_command |= is_command(&event);
-        self.has_text |= text(&event).is_some();
+        self.has_text |= text(&event, wording).is_some();
         self.has_error |= matches!(event.payload, Payload::ErrorEvent(_));
         if matches!(clue, Clue::Response | Clue::Call | Clue::Line)
             && self.keys.last() != Some(&key)
@@ -39,7 +40,7 @@ impl Waiting {
         {
             self.prompt = prompt.as_str().map(|prompt| prompt.into_owned());
         }
-        self.said = self.said.or_else(|| words(&event));
+        self.said = self.said.or_else(|| words(&event, wording));
         self.events.push(event);
     }
 
