@@ -107,7 +107,7 @@ mod tests {
     fn a_turn_that_only_began_may_be_one_that_is_told_later() {
         let mut waiting = Waiting::default();
         let began = ChatEvent::new("a", 1_000, "s", TurnStart::default());
-        waiting.take(began, Clue::None, 0);
+        waiting.take(began, Clue::None, 0, Wording::default());
         // As a program tells it that prints its turn when it has set up its tools.
         let turn = Turn {
             id: "1.0a1b2c3d".to_owned(),
@@ -116,7 +116,7 @@ mod tests {
         };
         assert!(!waiting.is_other(&turn));
         let ended = ChatEvent::new("b", 1_040, "s", TurnEnd::default());
-        waiting.take(ended, Clue::None, 0);
+        waiting.take(ended, Clue::None, 0, Wording::default());
         assert!(waiting.is_other(&turn), "it was over before that");
     }
 }
