@@ -27,7 +27,13 @@ fn open(dir: &Path) -> Store {
 /// Runs one of the steps below as a process of its own, so that its memory is its own, too.
 fn step(name: &str, dir: &Path) {
     let status = Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", &format!("figures::{name}"), "--nocapture", "--quiet"])
+        .args([
+            "--ignored",
+            "--exact",
+            &format!("figures::{name}"),
+            "--nocapture",
+            "--quiet",
+        ])
         .env(DIR, dir)
         .status();
     assert!(status.unwrap().success(), "{name}");

@@ -402,7 +402,12 @@ fn a_kill_at_any_moment_loses_nothing_that_was_acknowledged() {
     let mut epochs = Vec::new();
     for round in 0..15u64 {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--ignored", "--exact", "log::append_for_ever", "--nocapture"])
+            .args([
+                "--ignored",
+                "--exact",
+                "log::append_for_ever",
+                "--nocapture",
+            ])
             .env("CHAT_STORE_TEST_DIR", dir.path())
             .env(
                 "CHAT_STORE_TEST_SYNC",
