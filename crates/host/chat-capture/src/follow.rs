@@ -47,8 +47,7 @@ use std::time::{Duration, Instant};
 use chat_event::ChatEvent;
 
 use crate::client::Error;
-use crate::sources::Words;
-use crate::sources::{Sources, forget_old};
+use crate::sources::{Sources, Words, forget_old};
 use crate::spool::make_dir;
 pub use agent::{Agent, Place, places};
 use file::Facts;

@@ -25,7 +25,6 @@ mod dialects;
 mod folder;
 mod gemini;
 mod kimi;
-
 mod log_reader;
 mod log_sessions;
 mod merge;

@@ -507,7 +507,7 @@ fn what_several_sources_tell_one_log_while_they_go_on_stands_once() {
     assert!(wrong.is_empty(), "{n} differences:\n{}", wrong.join("\n"));
 }
 
-/// A source tells its secrets in clear; the log has them not, or not all. What is told is told as it came.
+/// A source tells its secrets in clear; the log has them not, or not all.
 #[test]
 fn what_stands_masked_in_the_log_is_not_told_again() {
     let (mut wrong, mut n_masked) = (Vec::new(), 0);
