@@ -28,7 +28,8 @@ impl Waiting {
         self.has_response |= clue == Clue::Response;
         self.has_call |= clue == Clue::Call;
         self.is_command |= is_command(&event);
-        self.has_text |= text(&event, wording).is_some();
+        // Whether there is one: it is not compared.
+        self.has_text |= text(&event, Wording::default()).is_some();
         self.has_error |= matches!(event.payload, Payload::ErrorEvent(_));
         if matches!(clue, Clue::Response | Clue::Call | Clue::Line)
             && self.keys.last() != Some(&key)
