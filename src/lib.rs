@@ -1,6 +1,6 @@
 //! The page and the web component `<agent-feed>`: a live activity feed and session replay for coding agents.
 //!
-//! Code map, from the browser up; each module may use those above it as `tests/modules.rs` has it:
+//! Code map, from the browser up; each module may use those above it as `tests/rules/modules.rs` has it:
 //!
 //! - `platform`: the browser, by our own names;
 //! - `transport`: where events come from, a file or a server;

@@ -50,6 +50,7 @@ mod find;
 mod following;
 mod given;
 mod gone;
+mod hands;
 mod heard;
 mod hostile;
 mod kept;

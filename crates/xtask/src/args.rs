@@ -32,7 +32,7 @@ Usage: cargo xtask start [--port N] [--data DIR] [--no-open]
 
 Options:
   --port N     Listen on this port; 0 takes any free one [default: 7473]
-  --data DIR   Keep sessions in this folder [default: $XDG_DATA_HOME/turnreel, else ~/.local/share/turnreel]
+  --data DIR   Keep sessions in this folder [default: where `turnreel` keeps them, see `turnreel config`]
   --no-open    Print the address and open no browser
 
 The first call installs what is missing: the wasm32-unknown-unknown target (rustup), trunk and wasm-bindgen-cli

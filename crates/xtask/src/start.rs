@@ -16,19 +16,15 @@ pub(crate) fn run(options: &StartOptions) -> Result<ExitCode, Error> {
     let tools = tools::ensure(&root)?;
     dist::build_page(&root, &tools)?;
     let program = dist::build_server(&root)?;
-    let data_dir = match &options.data_dir {
-        Some(folder) => folder.clone(),
-        None => workspace::data_dir()?,
-    };
-    report::say(&format!(
-        "Starting the server; sessions are kept in {}",
-        data_dir.display()
-    ));
+    report::say("Starting the server");
     let mut server = command::new(program);
     server
         .arg("watch")
-        .args(["--listen", &format!("127.0.0.1:{}", options.port), "--data"])
-        .arg(&data_dir);
+        .args(["--listen", &format!("127.0.0.1:{}", options.port)]);
+    // Else it is where all its commands look for sessions on this system.
+    if let Some(folder) = &options.data_dir {
+        server.arg("--data").arg(folder);
+    }
     if !options.open {
         server.arg("--no-open");
     }

@@ -20,8 +20,8 @@ use counts::Counts;
 
 /// The page's package, which is the root of the workspace.
 const PAGE: &str = "agent-feed";
-/// Tests of the root package that hold the project's rules. They need no build of the page, so they run early.
-const RULES: [&str; 3] = ["architecture", "modules", "dependencies"];
+/// The tests of the root package that hold the project's rules. They need no build of the page, so they run early.
+const RULES: &str = "rules";
 /// Tests of the root package with this prefix drive a whole browser, and run last.
 const END_TO_END: &str = "end_to_end";
 /// The step of those, which wait for browsers half of the time: on two cores three at once take 7 minutes in place of 9.
@@ -167,7 +167,7 @@ impl Run<'_> {
         let workspace = ["test", "--no-fail-fast", "--workspace", "--exclude", PAGE];
         let (end_to_end, others): (Vec<String>, Vec<String>) = tests_in(&self.root)?
             .into_iter()
-            .filter(|name| name != IN_BROWSER && !RULES.contains(&name.as_str()))
+            .filter(|name| name != IN_BROWSER && name != RULES)
             .partition(|name| name.starts_with(END_TO_END));
         Ok([
             workspace.map(str::to_owned).to_vec(),
@@ -181,10 +181,9 @@ impl Run<'_> {
         environment: &Environment<'_>,
         [packages, page, end_to_end]: &[Vec<String>; 3],
     ) -> Result<(), Error> {
-        self.packages(packages, environment)?;
+        self.on_host(&[packages, page], environment)?;
         let docs = ["test", "--doc", "--workspace", "--exclude", PAGE].map(str::to_owned);
         self.cargo_test("packages, examples in docs", &docs, Some(environment))?;
-        self.cargo_test("page, host", page, Some(environment))?;
         // wasm-bindgen's test runner takes one filter at most.
         let filters = &self.options.filters;
         let runs: Vec<&[String]> = if filters.is_empty() {
@@ -215,23 +214,26 @@ impl Run<'_> {
         self.cargo_test(BY_BROWSER, end_to_end, Some(environment))
     }
 
-    /// The tests of the packages, but for those in their docs.
-    fn packages(
+    /// The tests that need no browser, but for those in docs.
+    fn on_host(
         &mut self,
-        arguments: &[String],
+        arguments: &[&Vec<String>],
         environment: &Environment<'_>,
     ) -> Result<(), Error> {
-        let name = "packages, host";
+        let name = "packages and page, host";
         let (root, filters) = (self.root.clone(), self.options.filters.clone());
         let is_full = self.options.full;
         let settings = environment.settings()?;
         self.timed(name, |counts| {
-            let programs = programs::compiled(&root, arguments)?;
+            let mut found = Vec::new();
+            for arguments in arguments {
+                found.extend(programs::compiled(&root, arguments)?);
+            }
             let set = |command: &mut Command| {
                 command.envs(settings.iter().cloned());
                 choose_inputs(command, is_full);
             };
-            let failed = programs::run(programs, &filters, &set, counts);
+            let failed = programs::run(found, &filters, &set, counts);
             if failed.is_empty() {
                 return Ok(());
             }
@@ -431,7 +433,7 @@ fn compile(root: &Path, arguments: &[String]) -> Result<(), Error> {
 }
 
 fn rule_arguments() -> Vec<String> {
-    root_test_arguments(&RULES.map(str::to_owned))
+    root_test_arguments(&[RULES.to_owned()])
 }
 
 fn root_test_arguments(tests: &[String]) -> Vec<String> {

@@ -62,28 +62,16 @@ pub(crate) fn scratch_dir(root: &Path) -> Result<PathBuf, Error> {
 /// # Errors
 /// When neither XDG_CACHE_HOME nor HOME is set.
 pub(crate) fn cache_dir() -> Result<PathBuf, Error> {
-    user_dir("XDG_CACHE_HOME", ".cache")
-}
-
-/// `$XDG_DATA_HOME/turnreel`, else `~/.local/share/turnreel`.
-///
-/// # Errors
-/// When neither XDG_DATA_HOME nor HOME is set.
-pub(crate) fn data_dir() -> Result<PathBuf, Error> {
-    user_dir("XDG_DATA_HOME", ".local/share")
-}
-
-fn user_dir(variable: &str, below_home: &str) -> Result<PathBuf, Error> {
     // The XDG base directory specification: relative paths in these variables are to be ignored.
-    let from_xdg = std::env::var_os(variable)
+    let from_xdg = std::env::var_os("XDG_CACHE_HOME")
         .map(PathBuf::from)
         .filter(|folder| folder.is_absolute());
-    let folder = from_xdg.or_else(|| std::env::home_dir().map(|home| home.join(below_home)));
+    let folder = from_xdg.or_else(|| std::env::home_dir().map(|home| home.join(".cache")));
     folder
         .map(|folder| folder.join("turnreel"))
         .ok_or_else(|| Error::Missing {
             what: "your home folder".to_owned(),
-            remedy: format!("Set HOME or {variable}"),
+            remedy: "Set HOME or XDG_CACHE_HOME".to_owned(),
         })
 }
 

@@ -1,17 +1,12 @@
 //! The page's own follower and renderer over lines that break in every way a line can: the feed ends as if nothing had been.
 
-// Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod support;
-
 use std::sync::mpsc;
 
+use crate::support::faults::{Fault, Proxy};
+use crate::support::page::HeadlessPage;
+use crate::support::{Server, chunks};
 use chat_feed::connection::Status;
 use serde_json::{Value, json};
-use support::faults::{Fault, Proxy};
-use support::page::HeadlessPage;
-use support::{Server, chunks};
 
 /// Events of the exchange: one is there, three batches follow.
 const LAST: u64 = 10;

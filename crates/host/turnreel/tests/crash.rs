@@ -3,11 +3,7 @@
 //! The store alone is held to it by its own tests. Here it is whole: processes, senders that send again, and readers that
 //! come back. A few rounds run always; the full number with `TURNREEL_FULL=1`.
 
-// Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 #![cfg(target_os = "linux")]
-
-mod support;
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
@@ -17,9 +13,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use crate::support::dice::Dice;
+use crate::support::{self, PROGRAM, Remote, Server, chunks, seq_and_id, soon};
 use serde_json::{Value, json};
-use support::dice::Dice;
-use support::{PROGRAM, Remote, Server, chunks, seq_and_id, soon};
 
 const POLICIES: [&str; 3] = ["always", "everysec", "never"];
 

@@ -1,18 +1,13 @@
 //! Who is let in, who is let go, and what is left for the others.
 
-// Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod support;
-
 use std::io::{Read, Write};
 use std::net::TcpStream;
 #[cfg(target_os = "linux")]
 use std::process::Command;
 use std::time::Duration;
 
+use crate::support::{self, Server, agent, chunks, figure, soon};
 use serde_json::{Value, json};
-use support::{Server, agent, chunks, figure, soon};
 
 #[test]
 fn an_address_holds_as_many_connections_as_it_may_and_is_told_so() {

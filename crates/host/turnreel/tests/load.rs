@@ -3,11 +3,7 @@
 //! Counts and memory hold always; times and the processor's only in a release build, and times of the clock only on a
 //! machine that has nothing else to do.
 
-// Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 #![cfg(target_os = "linux")]
-
-mod support;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -16,8 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::support::{self, Server, Socket, agent, chunks, figure, make_token, seq_and_id};
 use serde_json::{Value, json};
-use support::{Server, Socket, agent, chunks, figure, make_token, seq_and_id};
 
 /// They measure, so they run one after the other.
 static ALONE: Mutex<()> = Mutex::new(());

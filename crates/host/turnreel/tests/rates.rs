@@ -1,18 +1,13 @@
 //! How much one sender may send, and that a sender which is told to wait loses nothing.
 
-// Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod support;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::support::{self, PROGRAM, Server, chunks, make_token};
 use serde_json::{Value, json};
-use support::{PROGRAM, Server, chunks, make_token};
 
 fn pipe(data: &Path, more: &[&str], input: &str) -> Output {
     let mut child = Command::new(PROGRAM)

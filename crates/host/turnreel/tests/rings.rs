@@ -1,14 +1,9 @@
 //! What is held for readers has one bound, however many sessions they follow: who is behind reads on from the log (S28).
 
-// Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod support;
-
 use std::collections::BTreeMap;
 
+use crate::support::{Server, Socket, chunks, figure, seq_and_id};
 use serde_json::{Value, json};
-use support::{Server, Socket, chunks, figure, seq_and_id};
 
 const SESSIONS: u64 = 24;
 const EVENTS: u64 = 500;

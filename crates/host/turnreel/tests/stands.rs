@@ -1,12 +1,8 @@
 //! How a session stands: the list and the feed say the same of each moment.
 
-// Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod support;
-
 use std::path::PathBuf;
 
+use crate::support;
 use chat_event::{ChatEvent, Payload};
 use chat_feed::{ChatRenderer, TurnState};
 use chat_normalize::{Context, SessionReader};

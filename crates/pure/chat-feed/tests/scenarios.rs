@@ -1,6 +1,6 @@
 //! The named scenarios of the event stream: what may go wrong on the way, and what is shown then.
 //!
-//! Each test bears the id of its scenario in the table beside the project; the workspace's `tests/corpora.rs` sees to it
+//! Each test bears the id of its scenario in the table beside the project; the workspace's `tests/recorded/corpora.rs` sees to it
 //! that each scenario has its test, here or where the socket and the page are tested.
 
 use crate::support::{text_of, view, waits};

@@ -43,9 +43,15 @@ pub(super) fn run(root: &Path) -> Result<ExitCode, Error> {
             "--package",
             "turnreel",
             "--test",
-            "figures",
+            "all",
         ])
-        .args(["--", "--ignored", "--nocapture", "--test-threads=1"])
+        .args([
+            "--",
+            "figures",
+            "--ignored",
+            "--nocapture",
+            "--test-threads=1",
+        ])
         .env("TURNREEL_FIGURES", &folder)
         .current_dir(root);
     command::run(&mut measure)?;

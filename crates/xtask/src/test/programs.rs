@@ -1,4 +1,4 @@
-//! The test programs of the packages, three at a time: some compute, others mostly wait for servers and timers.
+//! The test programs that need no browser, three at a time: some compute, others mostly wait for servers and timers.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
+use super::THREADS;
 use super::counts::Counts;
 use crate::error::Error;
 use crate::{command, report};
@@ -14,8 +15,11 @@ use crate::{command, report};
 /// Below this folder lie the packages whose tests mostly wait.
 const WAITING: &str = "crates/host";
 
-/// Of those the ones that take minutes, which begin first: else the others are done, and one of them goes on alone.
-const LONGEST: &[&str] = &["tiers", "watch"];
+/// The one of those that takes minutes, and begins first: else the others are done, and it goes on alone. Most of its tests
+/// wait for timers, so that more of them run at once than there are cores.
+const LONGEST: (&str, &str) = ("turnreel", "all");
+/// How many of its tests run at once, for each core.
+const AT_ONCE: usize = 3;
 
 /// One test program.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,13 +43,23 @@ impl Program {
         }
         let manifest = Path::new(message["manifest_path"].as_str()?);
         let folder = manifest.parent()?.to_owned();
+        // `path+file:///…/page#agent-feed@0.1.0`, or without a name where the folder has it.
+        let (_, id) = message["package_id"].as_str()?.rsplit_once('#')?;
+        let package = match id.split_once('@') {
+            Some((name, _)) => name.to_owned(),
+            None => folder.file_name()?.to_string_lossy().into_owned(),
+        };
         Some(Program {
-            package: folder.file_name()?.to_string_lossy().into_owned(),
+            package,
             folder,
             target: message["target"]["name"].as_str()?.to_owned(),
             kind: message["target"]["kind"][0].as_str()?.to_owned(),
             executable,
         })
+    }
+
+    fn is_longest(&self) -> bool {
+        (self.package.as_str(), self.target.as_str()) == LONGEST
     }
 
     /// What cargo is told to run it alone.
@@ -84,7 +98,7 @@ pub(super) fn run(
     let (mut waiting, computing): (Vec<_>, Vec<_>) = programs
         .into_iter()
         .partition(|program| program.folder.to_string_lossy().contains(WAITING));
-    waiting.sort_by_key(|program| !LONGEST.contains(&program.target.as_str()));
+    waiting.sort_by_key(|program| !program.is_longest());
     let left: VecDeque<Program> = waiting.into_iter().chain(computing).collect();
     let left = Mutex::new(left);
     let done = Mutex::new((counts, Vec::new()));
@@ -130,6 +144,10 @@ fn ended(
         .env("CARGO_MANIFEST_DIR", &program.folder)
         .stdin(Stdio::null());
     environment(&mut command);
+    if program.is_longest() && std::env::var_os(THREADS).is_none() {
+        let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
+        command.env(THREADS, (n_cores * AT_ONCE).to_string());
+    }
     match command.output() {
         Ok(output) => {
             let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -151,15 +169,20 @@ mod tests {
     fn cargo_tells_of_test_programs_among_other_things() {
         let artifact = |test: bool, executable: &str| {
             format!(
-                r#"{{"reason":"compiler-artifact","manifest_path":"/w/crates/host/turnreel/Cargo.toml","target":{{"kind":["test"],"name":"watch"}},"profile":{{"test":{test}}},"executable":{executable}}}"#
+                r#"{{"reason":"compiler-artifact","package_id":"path+file:///w/crates/host/turnreel#0.1.0","manifest_path":"/w/crates/host/turnreel/Cargo.toml","target":{{"kind":["test"],"name":"all"}},"profile":{{"test":{test}}},"executable":{executable}}}"#
             )
         };
-        let program = Program::from_message(&artifact(true, r#""/t/watch-1""#)).expect("a test");
+        let program = Program::from_message(&artifact(true, r#""/t/all-1""#)).expect("a test");
         assert_eq!(program.folder, Path::new("/w/crates/host/turnreel"));
         assert_eq!(
             program.arguments(),
-            "cargo test --package turnreel --test watch"
+            "cargo test --package turnreel --test all"
         );
+        assert!(program.is_longest());
+        let page =
+            artifact(true, r#""/t/recorded-1""#).replace("turnreel#0.1.0", "page#agent-feed@0.1.0");
+        let page = Program::from_message(&page).expect("a test");
+        assert_eq!(page.package, "agent-feed");
         for other in [
             artifact(false, r#""/t/turnreel""#),
             artifact(true, "null"),

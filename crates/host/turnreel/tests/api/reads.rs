@@ -95,6 +95,12 @@ fn a_closed_page_is_kept_for_good_and_an_open_one_is_asked_for() {
         let cache = header(&head, "cache-control").unwrap();
         (cache, header(&head, "etag").unwrap())
     };
+    // What is allowed is said at the end alone: what is kept may be shown to others.
+    assert!(server.get(&closed).1["may"].is_null());
+    let open = path(&format!("v1.{epoch}.10"));
+    assert_eq!(server.get(&open).1["may"], json!(["answer"]));
+    let reads = make_token(&server, &["--scope", "read"]);
+    assert_eq!(server.ask("GET", &open, &reads, "").1["may"], json!([]));
     let (kept, closed_tag) = cache(&closed);
     assert_eq!(kept, "private, max-age=31536000, immutable");
     // By this token in this browser, and for the page that asked.

@@ -392,3 +392,27 @@ fn no_token_is_ever_written_to_the_log() {
         );
     }
 }
+
+#[test]
+fn a_token_is_for_the_session_whose_id_begins_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    server.post("0198a1f2-7c", &chunks(1, 1));
+    let made = token_command(
+        dir.path(),
+        "create",
+        &["--scope", "read", "--session", "0198a1"],
+    );
+    let token = text(&made).trim().to_owned();
+    let page = "/api/v1/sessions/0198a1f2-7c/events";
+    assert_eq!(server.ask("GET", page, &token, "").0, 200);
+    // One that is still to come may be meant; who misspells it sees so.
+    let made = token_command(
+        dir.path(),
+        "create",
+        &["--scope", "read", "--session", "later"],
+    );
+    assert!(made.status.success());
+    let said = String::from_utf8_lossy(&made.stderr);
+    assert!(said.contains("no session later yet"), "{said}");
+}

@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use chat_store::{Options, SessionId, Store, SyncPolicy};
 use serde_json::{Value, json};
 
-use crate::readers::Socket;
-use crate::report::{Report, Target};
+use super::readers::Socket;
+use super::report::{Report, Target};
+use super::workload::Workload;
 use crate::support::Server;
-use crate::workload::Workload;
 
 const SESSIONS: usize = 10_000;
 const EVENTS_A_SESSION: usize = 30;

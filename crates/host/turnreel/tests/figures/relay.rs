@@ -8,10 +8,10 @@ use std::net::TcpStream;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use crate::readers;
-use crate::report::{Report, Target};
+use super::readers;
+use super::report::{Report, Target};
+use super::workload::Workload;
 use crate::support::Server;
-use crate::workload::Workload;
 
 const A_SECOND: u64 = 20_000;
 const READERS: usize = 100;

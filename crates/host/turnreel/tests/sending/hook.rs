@@ -380,3 +380,29 @@ fn who_waits_no_longer_takes_the_request_back_though_the_server_is_away() {
     let server = Server::start(dir.path());
     soon("nobody is asked any more", || waiting(&server) == 0);
 }
+
+/// Claude Code takes 2 for a denial: whatever is wrong with how it is set up, the agent asks where it runs.
+#[test]
+fn a_hook_that_is_set_up_wrongly_denies_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let hook = |variable: (&str, &str), args: &[&str]| {
+        let mut hook = Command::new(PROGRAM);
+        hook.arg("hook").args(args).env("TURNREEL_DATA", dir.path());
+        let hook = hook.env(variable.0, variable.1).stdin(Stdio::null());
+        hook.output().unwrap()
+    };
+    for (variable, args) in [
+        (("TURNREEL_MASK", "1"), &[][..]),
+        (("TURNREEL_MASK", ""), &[]),
+        (("TURNREEL_DATA", ""), &[]),
+        (("TURNREEL_TOKEN", "x"), &["--gone-since"]),
+    ] {
+        let output = hook(variable, args);
+        assert_eq!(output.status.code(), Some(0), "{variable:?} {output:?}");
+        assert!(output.stdout.is_empty(), "{output:?}");
+        // What is wrong is told to who looks.
+        assert!(!output.stderr.is_empty());
+    }
+    let asked_for = hook(("TURNREEL_MASK", "1"), &["--help"]);
+    assert!(command::text(&asked_for.stdout).contains("--endpoint"));
+}

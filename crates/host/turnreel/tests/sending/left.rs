@@ -199,3 +199,16 @@ fn what_waits_for_one_server_goes_to_no_other() {
     assert_eq!(ids(&theirs), ["shared"]);
     assert_eq!(ids(&ours), ["mine", "private"]);
 }
+
+/// While a server is away nobody knows that an address is its own: what waits for that is taken in by it.
+#[test]
+fn what_waits_for_the_address_of_a_server_is_taken_in_by_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let address = crate::support::ports::free_address();
+    let to = ["--endpoint", &format!("http://{address}"), "--wait", "0"];
+    run(dir.path(), &to, SMALL.as_bytes());
+    assert_eq!(spooled_for_others(dir.path()), 1);
+    let server = Server::start_on(dir.path(), &address, &["--no-examples"]);
+    soon("it is taken in", || spooled_for_others(dir.path()) == 0);
+    assert_eq!(server.all("s1", 10).len(), 3);
+}

@@ -631,3 +631,20 @@ fn a_server_that_can_take_nothing_is_not_waited_for_longer_than_asked() {
         assert!(said.contains("they wait in"), "{said}");
     }
 }
+
+/// An agent is not to be stopped because its events cannot be kept.
+#[test]
+fn what_cannot_be_kept_is_passed_on_all_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = run(
+        dir.path(),
+        &["--endpoint", "https://feed.example.org"],
+        SMALL.as_bytes(),
+    );
+    assert_eq!(command::text(&output.stdout), SMALL);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        command::text(&output.stderr).contains("all is passed on: "),
+        "{output:?}"
+    );
+}

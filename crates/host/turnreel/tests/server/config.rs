@@ -132,6 +132,25 @@ fn a_file_that_says_what_is_no_option_stops_the_start() {
 }
 
 #[test]
+fn a_switch_may_stand_in_the_environment_as_people_write_them() {
+    for (value, is_on) in [
+        ("1", true),
+        ("true", true),
+        ("yes", true),
+        ("0", false),
+        ("false", false),
+        ("", false),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let output = config(dir.path(), &[("TURNREEL_NO_EXAMPLES", value)], &[]);
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(0), "{value}: {output:?}");
+        let expected = format!("no-examples = {is_on}");
+        assert!(said.contains(&expected), "{value}: {said}");
+    }
+}
+
+#[test]
 fn the_server_goes_by_the_file() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(

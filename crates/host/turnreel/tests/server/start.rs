@@ -100,3 +100,48 @@ fn serve(data: &std::path::Path, listen: &str) -> std::process::Output {
         .output()
         .unwrap()
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_behind_what_it_prints_does_not_keep_it_from_serving() {
+    let dir = tempfile::tempdir().unwrap();
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let mut child = Command::new(support::PROGRAM)
+        .args([
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--no-examples",
+            "--data",
+        ])
+        .arg(dir.path())
+        .stdout(full)
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let named = dir.path().join("server.json");
+    support::soon("it serves", || named.is_file());
+    support::signal(&child, "TERM");
+    assert!(support::wait_for(&mut child, support::PATIENCE).success());
+    assert!(!named.exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_that_is_closed_stops_it_unless_it_was_started_to_outlive_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = Server::start(dir.path());
+    support::signal(&server.child, "HUP");
+    assert!(support::wait_for(&mut server.child, support::PATIENCE).success());
+    assert!(!dir.path().join("server.json").exists());
+    let mut outlives = Command::new("nohup");
+    outlives.arg(support::PROGRAM);
+    let mut server =
+        Server::start_by(outlives, dir.path(), "127.0.0.1:0", &["--no-examples"]).unwrap();
+    support::signal(&server.child, "HUP");
+    assert_eq!(server.get("/api/v1/sessions").0, 200);
+    assert!(server.stop().success());
+}

@@ -1,8 +1,5 @@
 //! Servers with an object store, and what the two have of a session.
 
-// Helpers of tests may panic as the tests do, and each test uses its part of them.
-#![allow(clippy::unwrap_used, clippy::expect_used, dead_code)]
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};

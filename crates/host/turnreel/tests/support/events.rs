@@ -1,8 +1,5 @@
 //! A reader of Server-Sent Events, by the rules of the HTML standard as far as they are used.
 
-// Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 

@@ -1,8 +1,5 @@
 //! A proxy before the server that does to connections what networks do, once they have carried so many bytes to the client.
 
-// Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;

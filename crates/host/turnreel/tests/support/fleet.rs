@@ -1,8 +1,5 @@
 //! Several servers behind one Redis.
 
-// Helpers of tests may panic as the tests do, and each test uses its part of them.
-#![allow(clippy::unwrap_used, clippy::expect_used, dead_code)]
-
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};

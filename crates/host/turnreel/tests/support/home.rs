@@ -1,8 +1,5 @@
 //! A made home of a user: the folders where agents keep their sessions, and the program that follows them.
 
-// Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;

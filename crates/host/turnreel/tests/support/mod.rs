@@ -1,8 +1,5 @@
 //! Real servers and pipes for tests: processes of their own on free ports, in folders of their own.
 
-// Each test file uses its own part of this.
-#![allow(dead_code, clippy::unwrap_used, clippy::expect_used)]
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,5 @@
 //! The page without a screen: its follower and its renderer, over real sockets.
 
-// Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};

@@ -3,9 +3,6 @@
 //! It is found by `TURNREEL_POSTGRES_BIN`, by `PATH`, or where Debian keeps it. It does not run as root, and is then started as
 //! the user `postgres`.
 
-// Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,8 +1,5 @@
 //! A real Redis on a free port, in a folder of its own, stopped when it is let go.
 
-// Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 

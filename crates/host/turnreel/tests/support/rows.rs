@@ -1,8 +1,5 @@
 //! What a database is to have of a session, worked out of the session's log event by event, and what it has.
 
-// Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
 use std::time::{Duration, Instant};
 
 use serde_json::Value;

@@ -1,8 +1,5 @@
 //! A real object store that speaks S3, on a free port: moto's server, and a way to it on which requests go wrong as asked.
 
-// Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};

@@ -3,21 +3,13 @@
 //!
 //! `tests/formats.txt` has it, folder by folder, so that a new kind is seen; `TURNREEL_BLESS=1` writes it anew. The
 //! files lie beside the checkout; where they are not there, the test says so and holds nothing.
-#![cfg(not(target_arch = "wasm32"))]
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a file that cannot be read fails the test"
-)]
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-#[path = "support/normalized.rs"]
-mod normalized;
-
-use normalized::{read, shared, sorted};
+use super::normalized::{read, sorted};
+use super::shared;
 
 /// Of how many lines one may be raw, at most.
 const LINES_PER_RAW: [(&str, u64); 2] = [("recordings", 200), ("fixtures", 50)];

@@ -2,18 +2,10 @@
 //!
 //! The damaged logs lie in `tests/logs`, for the browser's tests as well. The others are read where they lie; where they
 //! are not there, each test says so and holds nothing.
-#![cfg(not(target_arch = "wasm32"))]
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a promise that is not kept fails its test"
-)]
-
-#[path = "support/logs.rs"]
-mod logs;
 
 use std::path::PathBuf;
+
+use super::{logs, shared};
 
 use chat_event::cursor::MAX_SEQ;
 use chat_event::frame::ClientFrame;
@@ -23,16 +15,7 @@ use serde_json::Value;
 
 /// The folder of corpora, or `None` with word of it.
 fn corpora() -> Option<PathBuf> {
-    let shared = std::env::var_os("TURNREEL_SHARED").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"),
-        PathBuf::from,
-    );
-    let folder = shared.join("corpora");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!("skipped: no corpora at {}", folder.display());
-    None
+    shared::shared("corpora")
 }
 
 /// The lines of a JSONL file of cases.
@@ -367,7 +350,7 @@ const SCENARIOS: &[(&str, &str)] = &[
 
 #[test]
 fn every_scenario_of_the_event_stream_is_held_somewhere() {
-    let tests = include_str!("../crates/pure/chat-feed/tests/scenarios.rs");
+    let tests = include_str!("../../crates/pure/chat-feed/tests/scenarios.rs");
     for (id, place) in SCENARIOS {
         let name = id.replace(['-', '+'], "_");
         assert!(

@@ -1,18 +1,6 @@
 //! Markdown of strangers, as it is shown: the specification of GitHub's own and its tests, texts that were made to break
 //! out, texts that were made to cost, and addresses. All of it lies beside this checkout; where it is not there, each test
 //! says so and holds nothing.
-#![cfg(not(target_arch = "wasm32"))]
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a promise that is not kept fails its test"
-)]
-
-#[path = "support/shared.rs"]
-mod shared;
-#[path = "../crates/pure/chat-diff/tests/support/work.rs"]
-mod work;
 
 use std::time::Duration;
 
@@ -21,7 +9,8 @@ use chat_feed::prose::{self, Element, Node, Nodes};
 use chat_feed::{TextKind, marks};
 use serde_json::Value;
 
-use work::work_of;
+use super::shared;
+use super::work::work_of;
 
 /// A file of the corpora.
 fn read(path: &str) -> Option<String> {

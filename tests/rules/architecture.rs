@@ -1,14 +1,10 @@
 //! Holds the packages of the workspace to their table: where each lies, which others it may use, and what the pure
 //! ones must never reach. Modules inside the page are held by `modules`.
-#![cfg(not(target_arch = "wasm32"))]
-
-#[path = "support/metadata.rs"]
-#[allow(dead_code, reason = "each test uses its part")]
-mod metadata;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use metadata::{Metadata, WASM_TARGET, host_target};
+use super::metadata;
+use super::metadata::{Metadata, WASM_TARGET, host_target};
 
 /// One line of the table: name, folder, the packages of this workspace it may use.
 type Line = (&'static str, &'static str, &'static [&'static str]);

@@ -1,12 +1,6 @@
 //! The two ways between the log and Chat Completions, held against each other: what one writes, the other reads.
 //!
 //! Neither package knows the other, so this stands with what holds across packages.
-#![cfg(not(target_arch = "wasm32"))]
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a promise that is not kept fails its test"
-)]
 
 use std::path::PathBuf;
 

@@ -2,13 +2,6 @@
 //! with the tests.
 //!
 //! The recordings lie beside the checkout; where they are not there, the tests over them say so and hold nothing.
-#![cfg(not(target_arch = "wasm32"))]
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a promise that is not kept fails its test"
-)]
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,12 +10,10 @@ use chat_event::{Body, ChatEvent, Payload};
 use chat_normalize::Dialect;
 use serde_json::{Value, json};
 
-#[path = "support/normalized.rs"]
-mod normalized;
-
-use normalized::{
-    Random, Source, assert_cuts, assert_ids, assert_turns, damaged, file_name, read, shared, sorted,
+use super::normalized::{
+    Random, Source, assert_cuts, assert_ids, assert_turns, damaged, file_name, read, sorted,
 };
+use super::shared;
 
 /// An export whose end is missing: the program's pipe was closed after 64 KiB.
 const CUT_OFF: &str = "recordings/opencode/bash.export.json";

@@ -1,5 +1,4 @@
 //! What the tests of the normalizers share: their corpora, what a reader makes of a source, and damage to its lines.
-#![allow(dead_code, unused_imports, reason = "no test uses all of it")]
 
 use std::collections::BTreeSet;
 
@@ -8,12 +7,8 @@ use serde_json::Value;
 
 #[path = "../../crates/pure/chat-normalize/tests/support/readings.rs"]
 mod readings;
-#[path = "shared.rs"]
-pub(crate) mod shared;
 
-pub(crate) use readings::{
-    Random, Read, Source, assert_cuts, file_name, read, read_pieces, sorted,
-};
+pub(crate) use readings::{Random, Source, assert_cuts, file_name, read, sorted};
 
 /// The bytes with some lines cut, doubled, left out, or with bytes or values changed.
 pub(crate) fn damaged(bytes: &[u8], random: &mut Random) -> Vec<u8> {

@@ -2,13 +2,6 @@
 //! the tests.
 //!
 //! The recordings lie beside the checkout; where they are not there, the tests over them say so and hold nothing.
-#![cfg(not(target_arch = "wasm32"))]
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a promise that is not kept fails its test"
-)]
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -17,12 +10,10 @@ use chat_event::{Body, ChatEvent, Payload};
 use chat_normalize::Dialect;
 use serde_json::Value;
 
-#[path = "support/normalized.rs"]
-mod normalized;
-
-use normalized::{
-    Random, Source, assert_cuts, assert_ids, assert_turns, damaged, file_name, read, shared, sorted,
+use super::normalized::{
+    Random, Source, assert_cuts, assert_ids, assert_turns, damaged, file_name, read, sorted,
 };
+use super::shared;
 
 /// All recordings and fixtures of the three dialects. What the client alone wrote is no session.
 fn corpus() -> Vec<Source> {

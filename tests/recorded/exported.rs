@@ -1,9 +1,4 @@
 //! What is exported is read back whole: every form that holds events, over all recorded sessions.
-#![cfg(not(target_arch = "wasm32"))]
-#![allow(
-    clippy::unwrap_used,
-    reason = "a session that cannot be read fails its test"
-)]
 
 use std::path::Path;
 

@@ -4,12 +4,7 @@
 //! Each part is asked for by name, and none of them fails for being slow: a figure is a figure, on a machine that may have
 //! other things to do. What is counted (events, rows) is held.
 
-// Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 #![cfg(target_os = "linux")]
-
-#[path = "../support/mod.rs"]
-mod support;
 
 mod logs;
 mod readers;

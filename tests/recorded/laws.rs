@@ -1,17 +1,12 @@
 //! The laws of the event log, held over recorded sessions of real agents: what `chat-feed` holds over generated logs.
 //!
 //! Recordings are copied into `tests/sessions`; many more lie in the shared folder, and are read where they lie.
-#![cfg(not(target_arch = "wasm32"))]
-
-#[path = "../crates/pure/chat-feed/tests/support/compact.rs"]
-mod compact;
-#[path = "../crates/pure/chat-feed/tests/support/mirror.rs"]
-mod mirror;
-#[path = "support/shared.rs"]
-mod shared;
 
 use std::path::{Path, PathBuf};
 
+use super::compact::compact;
+use super::mirror::{Mirror, view};
+use super::shared;
 use chat_diff::{Around, apply, widen};
 use chat_event::{ChatEvent, Payload};
 use chat_feed::export::{Form, Writer};
@@ -20,8 +15,6 @@ use chat_feed::mask::LiveMasker;
 use chat_feed::playback::{Clock, Moment};
 use chat_feed::{BlockBody, ChatRenderer};
 use chat_normalize::{Context, SessionReader};
-use compact::compact;
-use mirror::{Mirror, view};
 
 /// Arrival times stand apart by this much, in milliseconds.
 const STEP_MS: i64 = 7;

@@ -1,11 +1,5 @@
 //! What a server answers.
 
-// Helpers of tests may panic as the tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-#[path = "../support/mod.rs"]
-mod support;
-
 mod access;
 mod answers;
 mod bodies;

@@ -1,16 +1,9 @@
 //! Holds the modules of the page to their table: which may use which, and that only `platform` names the browser.
 //! Packages are held by `architecture`. It holds their tests to be part of a program, too: cargo does not look for them.
-#![cfg(not(target_arch = "wasm32"))]
-#![allow(
-    clippy::expect_used,
-    reason = "a test that cannot read its subject fails"
-)]
-
-#[path = "support/source.rs"]
-#[allow(dead_code, reason = "each test uses its part")]
-mod source;
 
 use std::path::Path;
+
+use super::source;
 
 /// Each module of `src/` and the others it may use. `main` and `lib` only bring them together, and may use all.
 const TABLE: &[(&str, &[&str])] = &[
@@ -193,9 +186,10 @@ fn module_named_by(path: &[String], depth: usize) -> Option<&'static str> {
 /// The tests of a package are modules of one program, and what no `mod` names is neither compiled nor missed.
 #[test]
 fn each_file_of_a_package_s_tests_is_part_of_a_program() {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates");
-    let files: Vec<_> = source::files_below(&crates, &["rs"])
-        .into_iter()
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let files: Vec<_> = ["crates", "tests"]
+        .iter()
+        .flat_map(|folder| source::files_below(&root.join(folder), &["rs"]))
         .filter(|file| file.components().any(|part| part.as_os_str() == "tests"))
         .collect();
     assert!(files.len() > 100, "{}", files.len());

@@ -1,14 +1,9 @@
 //! Holds the colours of the style sheet to the ratios that people can read (WCAG 2.2, 1.4.3 and 1.4.11), in both themes,
 //! on every ground that they stand on. The colours are read from the file that is shipped.
-#![cfg(not(target_arch = "wasm32"))]
-#![allow(
-    clippy::expect_used,
-    reason = "a test that cannot read its subject fails"
-)]
 
 use std::collections::BTreeMap;
 
-const CSS: &str = include_str!("../style/tokens.css");
+const CSS: &str = include_str!("../../style/tokens.css");
 
 /// Text of usual size.
 const TEXT: f64 = 4.5;

@@ -1,13 +1,7 @@
 //! Recorded sessions through every stage: what becomes of each must be what lies beside it.
 //!
 //! `tests/sessions/<story>/input.*` is what an agent wrote; `SOURCE.md` there says where each comes from. After a change
-//! that is meant, `TURNREEL_BLESS=1 cargo test --test sessions` writes the results anew, to be read as a difference.
-#![cfg(not(target_arch = "wasm32"))]
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a story that cannot be read fails the test"
-)]
+//! that is meant, `TURNREEL_BLESS=1 cargo test --test recorded sessions` writes the results anew, to be read as a difference.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

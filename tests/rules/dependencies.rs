@@ -1,19 +1,8 @@
 //! Holds what the project is made of to its rules: licences and sources of the dependencies, and no door through which
 //! content could become markup or code. Which package may use which is held by `architecture`.
-#![cfg(not(target_arch = "wasm32"))]
-#![allow(
-    clippy::expect_used,
-    reason = "a test that cannot read its subject fails"
-)]
 
-#[path = "support/metadata.rs"]
-#[allow(dead_code, reason = "each test uses its part")]
-mod metadata;
-#[path = "support/source.rs"]
-#[allow(dead_code, reason = "each test uses its part")]
-mod source;
-
-use metadata::{Metadata, WASM_TARGET, host_target, workspace_root};
+use super::metadata::{Metadata, WASM_TARGET, host_target, workspace_root};
+use super::source;
 
 /// Licences that ask for no more than their text to be kept; MPL-2.0 asks for its own files' source, which is public.
 const ALLOWED_LICENSES: &[&str] = &[

@@ -3,13 +3,6 @@
 //! One test a dialect, for three seconds each over the same inputs, or for `TURNREEL_FUZZ_SECONDS` over others each time;
 //! a failure names its seed, and `TURNREEL_SEED` begins there again. What is found becomes a case of its own beside the
 //! dialect.
-#![cfg(not(target_arch = "wasm32"))]
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a law that does not hold fails its test"
-)]
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,10 +14,8 @@ use chat_feed::mask::{LiveMasker, is_masked_of};
 use chat_feed::{BlockBody, ChatRenderer};
 use chat_normalize::{Context, Dialect, SessionReader};
 
-#[path = "support/normalized.rs"]
-mod normalized;
-
-use normalized::{Random, assert_ids, assert_turns, damaged, read, shared};
+use super::normalized::{Random, assert_ids, assert_turns, damaged, read};
+use super::shared;
 
 /// Longer seeds are cut to whole lines of this many bytes: many small inputs find more than few large ones.
 const MAX_SEED_BYTES: usize = 24 * 1024;

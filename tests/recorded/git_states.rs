@@ -1,10 +1,5 @@
 //! Files at any moment are what git had at that moment: of a run whose every step was committed, the sums of the panel,
 //! applied by git to what was there at first, give the trees of its commits.
-#![cfg(not(target_arch = "wasm32"))]
-#![allow(
-    clippy::expect_used,
-    reason = "a recording that cannot be read fails the test"
-)]
 
 use std::io::Write;
 use std::path::Path;

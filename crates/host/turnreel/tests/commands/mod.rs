@@ -1,0 +1,9 @@
+//! What is done with logs without a server.
+
+mod compact;
+mod convert;
+mod convert_sources;
+mod examples;
+mod export;
+mod outputs;
+mod trace;

@@ -1,0 +1,8 @@
+//! Following agents' files and databases as they are written.
+
+mod ends;
+mod files;
+mod following;
+mod hostile;
+mod opencode;
+mod sources;
