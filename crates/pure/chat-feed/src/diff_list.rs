@@ -125,7 +125,10 @@ impl DiffList {
         let patch = chat_diff::parse(text);
         let says_something = patch.files.len() > 1
             || patch.files.iter().any(|file| {
-                !file.hunks.is_empty() || file.binary || file.change == Change::Renamed
+                !file.hunks.is_empty()
+                    || file.binary
+                    || file.change == Change::Renamed
+                    || is_copy(file)
             });
         if !says_something {
             return None;
@@ -426,6 +429,7 @@ impl DiffList {
         } else {
             match file.change {
                 Change::Renamed => "Renamed, its content is the same",
+                Change::Created if is_copy(file) => "Copied, its content is the same",
                 Change::Created => "New and empty",
                 Change::Deleted => "Deleted, it was empty",
                 Change::Modified if file.old_mode != file.new_mode => "Only its mode differs",
@@ -442,6 +446,11 @@ impl DiffList {
             None => format!("Show diff ({lines})"),
         }
     }
+}
+
+/// Whether the file was made from another, which its headers name.
+fn is_copy(file: &PatchFile) -> bool {
+    file.change == Change::Created && file.old_path.is_some()
 }
 
 /// Unified, the old lines of a run stand above its new ones.

@@ -110,12 +110,12 @@ impl Picture {
     }
 }
 
-/// The address of data that is all here; `None` where it is too long, or no base64.
+/// The address of data that is all here; `None` where it is too long, or no base64. Browsers pass over ends of lines in it.
 fn address(media_type: &str, data: &str) -> Option<String> {
     let sound = data.len() as u64 <= MOST_BYTES
         && data
             .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
+            .all(|byte| byte.is_ascii_alphanumeric() || b"+/=\r\n".contains(&byte));
     sound.then(|| format!("data:{media_type};base64,{data}"))
 }
 

@@ -86,8 +86,8 @@ pub struct ChatRenderer {
     /// The numbers of parts that are not the first of their response, by their texts, ascending.
     later_parts: Vec<(TextIdx, u32)>,
     calls: HashMap<Box<str>, BlockId, Keyed>,
-    /// The turn that changed a file last, by its path.
-    edited_in: HashMap<Box<str>, TurnIdx, Keyed>,
+    /// The turns that changed a file, by its path; two may be open.
+    edited_in: HashMap<Box<str>, BTreeSet<TurnIdx>, Keyed>,
     asks: HashMap<(Ask, Box<str>), BlockId>,
     /// Open requests of no turn that are answered here: who asked waits for the answer, whatever turn ends meanwhile.
     free_asks: BTreeSet<BlockId>,

@@ -252,7 +252,7 @@ fn edit_text(feed: &Feed, block: &Block, edit: &FileEditBlock, find: FindBody<'_
 }
 
 /// What a terminal shows of what was printed.
-fn printed_text(output: &Output<'_>) -> String {
+pub(crate) fn printed_text(output: &Output<'_>) -> String {
     let printed = output.printed();
     let mut terminal = Terminal::new();
     while !terminal.read(printed, usize::MAX) {}

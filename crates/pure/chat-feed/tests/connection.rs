@@ -265,6 +265,7 @@ impl World {
                 .filter(|&seq| is_lost(seq))
                 .map(|seq| (seq, seq, "disk".to_owned()))
                 .collect(),
+            may: (to == self.head).then(|| self.grants.clone()),
         })
     }
 
@@ -450,6 +451,97 @@ fn without_sockets_pages_are_read_and_a_socket_is_taken_when_it_can_be_had() {
     }
     assert_eq!(world.here.len(), 7);
     world.settle();
+}
+
+#[test]
+fn without_sockets_answers_are_offered_as_pages_say() {
+    let mut world = World::new();
+    world.network = Network::NoSockets;
+    world.grants = vec!["answer".to_owned()];
+    for _ in 0..400 {
+        world.pass(100.0);
+    }
+    assert_eq!(world.told.last(), Some(&Status::Polling));
+    assert_eq!(world.may_answer, [true]);
+}
+
+#[test]
+fn a_day_of_pages_makes_no_wait_longer() {
+    let mut follower = Follower::new("s");
+    let mut commands = Vec::new();
+    let mut now_ms = 0.0;
+    let mut step = |follower: &mut Follower, after_ms: f64, input| {
+        now_ms += after_ms;
+        commands.clear();
+        follower.step(now_ms, 0.5, input, &mut commands);
+        commands.clone()
+    };
+    step(&mut follower, 0.0, Input::Start);
+    let page = || {
+        Input::Page(Ok(Page {
+            epoch: "e".to_owned(),
+            ..Page::default()
+        }))
+    };
+    let mut attempts = Vec::new();
+    for _ in 0..40 {
+        step(&mut follower, 10.0, page());
+        // Sockets that are tried are refused, until it is done without.
+        for _ in 0..40 {
+            let asked = step(&mut follower, 1_000.0, Input::Time);
+            if asked.contains(&Command::Connect) {
+                step(&mut follower, 10.0, Input::Closed);
+            }
+            if asked
+                .iter()
+                .any(|command| matches!(command, Command::Page { .. }))
+            {
+                step(&mut follower, 10.0, page());
+            }
+        }
+        // One page in a while is lost.
+        while !step(&mut follower, 500.0, Input::Time)
+            .iter()
+            .any(|command| matches!(command, Command::Page { .. }))
+        {}
+        let told = step(&mut follower, 10.0, no_page(502));
+        attempts.extend(told.iter().filter_map(|command| match command {
+            Command::Tell(Status::Reconnecting { attempt, .. }) => Some(*attempt),
+            _ => None,
+        }));
+        step(&mut follower, 40_000.0, Input::Time);
+    }
+    assert!(
+        attempts[4..].iter().all(|&attempt| attempt == 1),
+        "{attempts:?}"
+    );
+}
+
+#[test]
+fn a_beginning_that_is_refused_is_not_asked_for_again_and_again() {
+    for code in [409, 410] {
+        let mut world = World::new();
+        world.input(no_page(code));
+        assert_eq!(world.stopped, Some(Failure::NoSession), "{code}");
+        assert!(
+            world
+                .follower
+                .due_ms(0.0)
+                .is_some_and(|due_ms| due_ms >= 1_000.0)
+        );
+    }
+}
+
+#[test]
+fn a_network_that_is_back_has_the_socket_asked_at_once() {
+    let mut world = World::new();
+    world.settle();
+    let now_ms = world.now_ms;
+    let silent_ms = world.follower.due_ms(now_ms);
+    world.input(Input::Online(false));
+    world.input(Input::Online(true));
+    let due_ms = world.follower.due_ms(now_ms);
+    assert!(due_ms < silent_ms, "{due_ms:?} {silent_ms:?}");
 }
 
 fn no_page(code: u16) -> Input {

@@ -127,7 +127,7 @@ proptest! {
 
     #[test]
     fn any_question_is_read_or_refused_at_a_place_within_it(
-        text in "([-\"/:* a-z\\\\()\\[é]|is:|tool:|file:|agent:|error){0,20}",
+        text in "([-\"/:* a-z\\\\()\\[é]|is:|tool:|file:|agent:|error|/[a-z]?[*?$^|]*/){0,20}",
     ) {
         match Query::parse(&text) {
             Ok(query) => {
@@ -463,6 +463,21 @@ fn a_line_ends_before_its_carriage_return() {
             }
             assert_eq!(find.len(), n_found, "{question} in {text:?}");
         }
+    }
+}
+
+#[test]
+fn a_pattern_that_matches_nothing_marks_nothing() {
+    for (question, text, mark) in [
+        ("/x*/", "axxb", Some(1..3)),
+        ("/$/", "ab", None),
+        ("/^/", "", None),
+        ("/b|/", "abé", Some(1..2)),
+        ("/(é)?/", "é", Some(0..2)),
+    ] {
+        let query = Query::parse(question).unwrap();
+        let marks: Vec<_> = mark.into_iter().collect();
+        assert_eq!(query.marks(text, 9), marks, "{question} in {text:?}");
     }
 }
 

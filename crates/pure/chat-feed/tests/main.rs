@@ -21,6 +21,7 @@ mod mask_live;
 mod mask_recall;
 mod mask_told;
 mod much_work;
+mod own_sources;
 mod panel;
 mod playback;
 mod player;

@@ -507,3 +507,13 @@ fn as_many_lines_are_inserted_however_many_stand_above() {
 fn lines(terminal: &Terminal, printed: Printed<'_>) -> Vec<Line> {
     terminal.lines(printed, 0..terminal.n_lines())
 }
+
+#[test]
+fn a_string_that_never_ends_takes_no_more_than_its_line() {
+    for begins in ['P', 'X', '^', '_', ']'] {
+        let printed = format!("a\n\u{1b}{begins}lost\nb\nc");
+        assert_eq!(texts(&printed), ["a", "", "b", "c"], "{begins}");
+        let ends = format!("a\n\u{1b}{begins}0;b\u{1b}\\\nc");
+        assert_eq!(texts(&ends), ["a", "", "c"], "{begins}");
+    }
+}

@@ -27,6 +27,13 @@ impl Backoff {
         self.wait = None;
     }
 
+    /// It works, as it may have done before.
+    pub fn works(&mut self, now_ms: f64) {
+        if self.live_since_ms.is_none() {
+            self.connected(now_ms);
+        }
+    }
+
     /// A wait begins; `random` is a number from 0 up to 1.
     pub fn begin(&mut self, now_ms: f64, random: f64, asked_ms: Option<u64>) {
         let live_since_ms = self.live_since_ms.take();

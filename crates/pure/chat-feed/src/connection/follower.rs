@@ -182,12 +182,8 @@ impl Step<'_> {
             (Input::Hidden(is_hidden), _) => self.hidden(is_hidden),
             (Input::Online(is_online), _) => {
                 self.follower.is_offline = !is_online;
-                match state {
-                    State::Backoff { .. } if is_online => {
-                        self.follower.backoff.cut_short(self.now_ms)
-                    }
-                    State::Absent { .. } if is_online => self.ask_soon(),
-                    _ => {}
+                if is_online {
+                    self.look_again();
                 }
             }
             (Input::Retry, State::Backoff { .. }) => {

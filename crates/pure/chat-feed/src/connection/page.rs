@@ -19,6 +19,8 @@ pub struct Page {
     pub events: Vec<ChatEvent>,
     /// Holes for good: first, last, why.
     pub gaps: Vec<(u64, u64, String)>,
+    /// What is allowed beside reading, on the page that ends the log.
+    pub may: Option<Vec<String>>,
 }
 
 impl Page {
@@ -39,6 +41,8 @@ impl Page {
             events: Vec<&'a RawValue>,
             #[serde(default)]
             gaps: Vec<Gap>,
+            #[serde(default)]
+            may: Option<Vec<String>>,
         }
         #[derive(Deserialize)]
         struct Gap {
@@ -66,6 +70,7 @@ impl Page {
             next,
             events,
             gaps: gaps.map(|gap| (gap.from, gap.to, gap.why)).collect(),
+            may: answer.may,
         })
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use chat_diff::{Change, LineKind, PatchFile, PatchHunk};
+use chat_diff::{Change, LineKind, PatchFile, PatchHunk, SplitRow};
 
 use super::{DiffList, HunkColours, Item, Side};
 use crate::marks::{self, Stretch};
@@ -145,7 +145,7 @@ fn head_of_file(list: &DiffList, file: &PatchFile, to: &mut Strokes) {
     to.put(Strokes::DIV, "diff__file");
     let path = list.path_of(file);
     let name = match &file.old_path {
-        Some(old_path) if old_path != path && file.change != Change::Created => {
+        Some(old_path) if old_path != path => {
             format!("{old_path} → {path}")
         }
         _ => path.to_owned(),
@@ -154,6 +154,7 @@ fn head_of_file(list: &DiffList, file: &PatchFile, to: &mut Strokes) {
     shown_text(&name, to);
     to.close();
     let badge = match file.change {
+        Change::Created if super::is_copy(file) => "copied",
         Change::Created => "new",
         Change::Deleted => "deleted",
         Change::Renamed => "renamed",
@@ -227,6 +228,15 @@ fn line_class(changed: bool, old: bool) -> &'static str {
     }
 }
 
+/// A line as it is drawn.
+struct Line {
+    /// Its index in the hunk.
+    at: u32,
+    old: bool,
+    changed: bool,
+    end: &'static str,
+}
+
 struct LineOf<'a> {
     list: &'a DiffList,
     hunk: &'a PatchHunk,
@@ -243,6 +253,12 @@ impl LineOf<'_> {
             (Some(old), Some(new)) if changed => chat_diff::words(self.text(old), self.text(new)),
             _ => (Vec::new(), Vec::new()),
         };
+        let line = |at, old| Line {
+            at,
+            old,
+            changed,
+            end: self.end(split_row, at),
+        };
         if self.list.shown.split {
             to.put(Strokes::DIV, "diff__pair");
             for (at, old, tint) in [
@@ -255,7 +271,7 @@ impl LineOf<'_> {
                         if old && !changed {
                             to.put(Strokes::UNSAID, "");
                         }
-                        self.line(at, old, changed, &[number(self.number(at, old))], tint, to)
+                        self.line(&line(at, old), &[number(self.number(at, old))], tint, to)
                     }
                     None => {
                         to.put(Strokes::DIV, "diff__line diff__line--none");
@@ -281,19 +297,17 @@ impl LineOf<'_> {
         let one = number(new_no.or(old_no));
         let tint = if old { &tints.0 } else { &tints.1 };
         to.put(Strokes::DIV, line_class(changed, old));
-        self.line(at, old, changed, &[both, one], tint, to);
+        self.line(&line(at, old), &[both, one], tint, to);
     }
 
     /// Fills the element of a line, and closes it.
-    fn line(
-        &self,
-        at: u32,
-        old: bool,
-        changed: bool,
-        numbers: &[String],
-        tint: &[Range<usize>],
-        to: &mut Strokes,
-    ) {
+    fn line(&self, line: &Line, numbers: &[String], tint: &[Range<usize>], to: &mut Strokes) {
+        let &Line {
+            at,
+            old,
+            changed,
+            end,
+        } = line;
         let word = match (changed, old) {
             (false, _) => "",
             (true, true) => "removed ",
@@ -323,19 +337,41 @@ impl LineOf<'_> {
         {
             to.span("diff__aside", " no newline at the end");
         }
+        if !end.is_empty() {
+            to.span("diff__aside", end);
+        }
         to.close();
     }
 
+    /// How a line ends, where that is all that tells the lines of a pair apart.
+    fn end(&self, row: SplitRow, at: u32) -> &'static str {
+        let (Some(old), Some(new)) = (row.old, row.new) else {
+            return "";
+        };
+        let differ =
+            row.changed && self.text(old) == self.text(new) && self.raw(old) != self.raw(new);
+        match (differ, self.raw(at).ends_with('\r')) {
+            (false, _) => "",
+            (true, true) => " ends with CR LF",
+            (true, false) => " ends with LF",
+        }
+    }
+
     fn text(&self, at: u32) -> &str {
+        let text = self.raw(at);
+        text.strip_suffix('\r').unwrap_or(text)
+    }
+
+    /// With what it ends with, but for the LF.
+    fn raw(&self, at: u32) -> &str {
         let range = self
             .hunk
             .lines
             .get(at as usize)
             .map(|line| line.range.clone());
-        let text = range
+        range
             .and_then(|range| self.list.text.get(range))
-            .unwrap_or("");
-        text.strip_suffix('\r').unwrap_or(text)
+            .unwrap_or("")
     }
 
     fn number(&self, at: u32, old: bool) -> Option<u32> {

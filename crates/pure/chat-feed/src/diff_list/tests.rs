@@ -216,6 +216,21 @@ fn white_space_alone_is_said_to_be_all() {
 }
 
 #[test]
+fn lines_that_differ_in_their_ends_alone_say_so() {
+    let list = DiffList::read("@@ -1,2 +1,2 @@\n-a\r\n+a\n-b\r\n+c\r\n", "x").unwrap();
+    let lines = drawn(&list, &BTreeMap::new());
+    assert_eq!(
+        lines[1..],
+        [
+            "[1  ]removed a ends with CR LF",
+            "[2  ]removed b",
+            "[  1]added a ends with LF",
+            "[  2]added c",
+        ]
+    );
+}
+
+#[test]
 fn made_files_binaries_and_renames_are_one_line() {
     let mut diff = String::new();
     for path in ["Cargo.lock", "b.rs"] {
@@ -225,6 +240,7 @@ fn made_files_binaries_and_renames_are_one_line() {
     }
     diff += "diff --git a/x.png b/x.png\nBinary files a/x.png and b/x.png differ\n";
     diff += "diff --git a/o.rs b/n.rs\nsimilarity index 100%\nrename from o.rs\nrename to n.rs\n";
+    diff += "diff --git a/o.rs b/c.rs\nsimilarity index 100%\ncopy from o.rs\ncopy to c.rs\n";
     let mut list = DiffList::read(&diff, "").unwrap();
     let names = |list: &DiffList| drawn(list, &BTreeMap::new());
     assert_eq!(
@@ -240,6 +256,8 @@ fn made_files_binaries_and_renames_are_one_line() {
             "Binary file: its content is not shown",
             "o.rs → n.rsrenamed",
             "Renamed, its content is the same",
+            "o.rs → c.rscopied",
+            "Copied, its content is the same",
         ]
     );
     list.toggle(0);

@@ -115,16 +115,13 @@ impl Query {
             while found.len() < most
                 && let Some(range) = wanted.what.find(text, from)
             {
-                // A pattern may match nothing; the next place begins behind the next character.
-                from = if range.is_empty() {
-                    text.ceil_char_boundary(range.end + 1)
-                } else {
-                    range.end
-                };
+                from = range.end;
                 if !range.is_empty() {
                     found.push(range);
-                }
-                if from > text.len() {
+                } else if from < text.len() {
+                    // A pattern may match nothing; the next place begins behind the next character.
+                    from = text.ceil_char_boundary(from + 1);
+                } else {
                     break;
                 }
             }

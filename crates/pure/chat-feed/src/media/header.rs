@@ -5,7 +5,8 @@ use super::Picture;
 /// So much base64 is looked at: what cameras write before a JPEG's size is shorter.
 const MOST_CHARS: usize = 96 * 1024;
 
-/// The bytes that the beginning of some base64 stands for, up to the first character that is none.
+/// The bytes that the beginning of some base64 stands for, up to the first character that is none. It may stand in lines, as
+/// mail has it.
 pub(super) fn decoded(base64: &str) -> Vec<u8> {
     let sextet = |byte: u8| match byte {
         b'A'..=b'Z' => Some(byte - b'A'),
@@ -17,7 +18,9 @@ pub(super) fn decoded(base64: &str) -> Vec<u8> {
     };
     let mut bytes = Vec::new();
     let (mut held, mut n_bits) = (0u32, 0u32);
-    for sextet in base64.bytes().take(MOST_CHARS).map_while(sextet) {
+    let chars = base64.bytes().take(MOST_CHARS);
+    let chars = chars.filter(|byte| !matches!(byte, b'\r' | b'\n'));
+    for sextet in chars.map_while(sextet) {
         held = (held << 6 | u32::from(sextet)) & 0xffff;
         n_bits += 6;
         if n_bits >= 8 {
@@ -147,6 +150,7 @@ mod tests {
     fn base64_ends_where_it_is_none() {
         assert_eq!(decoded("aGVsbG8="), b"hello");
         assert_eq!(decoded("aGVs bG8"), b"hel");
+        assert_eq!(decoded("aGVs\r\nbG8=\n"), b"hello");
         assert_eq!(decoded("\u{e9}"), b"");
     }
 }

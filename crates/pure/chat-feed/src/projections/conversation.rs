@@ -56,6 +56,10 @@ pub(super) struct Conversation {
     newest: HashMap<Option<CallKey>, EntryKey>,
     owners: HashMap<u64, Owner>,
     turn: u64,
+    /// Whether it ended with the event before.
+    turn_is_over: bool,
+    /// The turn with an id that began last, until it ends.
+    open_named: Option<u64>,
     n_unnamed_turns: u64,
     /// Turns that a user began and whose prompt was not told yet, with their first answer where there is one: a prompt
     /// that is told late stands before it.
@@ -86,6 +90,8 @@ impl Conversation {
             newest: HashMap::new(),
             owners: HashMap::new(),
             turn: 0,
+            turn_is_over: false,
+            open_named: None,
             n_unnamed_turns: 0,
             unprompted: HashMap::new(),
             turn_waits_for_prompt: false,
@@ -97,7 +103,7 @@ impl Conversation {
         self.seen.is_new(event)
     }
 
-    /// Names the turn of the event that was pushed last.
+    /// Names the turn of the event that was pushed last, also of one that ended it.
     pub(super) fn turn(&self) -> u64 {
         self.turn
     }
@@ -204,15 +210,25 @@ impl Conversation {
             | Payload::Unknown { .. }
             | Payload::Malformed { .. } => self.event(event),
         }
-        if matches!(event.payload, Payload::TurnEnd(_)) {
-            self.begin_unnamed_turn();
+        let ends = matches!(event.payload, Payload::TurnEnd(_));
+        self.turn_is_over = ends;
+        if ends && self.open_named == Some(self.turn) {
+            self.open_named = None;
         }
     }
 
     /// Events without a `turnId` belong to the turn before them, until that is over.
     fn note_turn(&mut self, event: &ChatEvent) {
+        if std::mem::take(&mut self.turn_is_over) {
+            self.begin_unnamed_turn();
+        }
         match (&event.turn_id, &event.payload) {
-            (Some(id), _) => self.turn = hash(id),
+            (Some(id), payload) => {
+                self.turn = hash(id);
+                if event.parent_tool_call_id.is_none() && matches!(payload, Payload::TurnStart(_)) {
+                    self.open_named = Some(self.turn);
+                }
+            }
             (None, Payload::TurnStart(_)) => {
                 self.begin_unnamed_turn();
                 self.turn_waits_for_prompt = true;
@@ -221,7 +237,10 @@ impl Conversation {
             (None, Payload::UserMessage(_) | Payload::UserAudio(_))
                 if event.parent_tool_call_id.is_none() && !self.turn_waits_for_prompt =>
             {
-                self.begin_unnamed_turn();
+                match self.open_named {
+                    Some(turn) => self.turn = turn,
+                    None => self.begin_unnamed_turn(),
+                }
             }
             (None, _) => {}
         }

@@ -11,15 +11,17 @@ mod prose;
 mod times;
 mod writer;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
-use chat_event::payload::{Notice, Question, TurnStart};
+use chat_event::payload::{Notice, Question, TurnStart, Usage};
 use chat_event::{ChatEvent, Payload};
 
 use super::TextSink;
 use super::conversation::{Block, Conversation, Entry, EntryBody, Tree};
 use super::plain::body_text;
+use super::summary::usage::{TurnUsage, UsageNote};
 use super::two_sources::{Told, TwoSources};
+use crate::renderer::seen::hash;
 use crate::retries::{Retries, is_retry};
 use crate::took::took_ms;
 use times::{duration, utc};
@@ -91,6 +93,11 @@ impl Markdown {
         };
         self.transcript.facts.note(event);
         self.note_retries(event, sink);
+        if let Payload::Usage(usage) = &event.payload {
+            let turn = event.turn_id.as_deref();
+            let turn = turn.map_or_else(|| self.conversation.turn(), hash);
+            self.transcript.note_usage(turn, event, usage);
+        }
         // Of the moment, or said elsewhere.
         if matches!(
             event.payload,
@@ -209,12 +216,24 @@ struct Transcript {
     has_head: bool,
     n_turns: u32,
     turn: Option<u64>,
-    /// When it began, where an event says so by itself.
-    turn_began_ms: Option<i64>,
+    /// The turns that have a heading: two may be open, and what is said of one comes between what is said of the other.
+    turns: HashMap<u64, TurnFacts>,
+    /// What responses used, of turns whose end is not written yet.
+    used: HashMap<u64, TurnUsage>,
     /// Whether the last that was said was said by the assistant, so that its name need not be said again.
     assistant_speaks: bool,
     /// Questions that wait for their answers, by their request.
     asked: VecDeque<(String, Vec<Question>)>,
+}
+
+/// What is known of a turn beside its entries.
+#[derive(Debug)]
+struct TurnFacts {
+    number: u32,
+    /// When it began, where an event says so by itself.
+    began_ms: Option<i64>,
+    /// What ended its work, as its end would say it.
+    stopped: Option<&'static str>,
 }
 
 impl Transcript {
@@ -272,9 +291,17 @@ impl Transcript {
             return;
         }
         self.turn = Some(entry.turn);
-        self.turn_began_ms = began_ms;
-        self.n_turns += 1;
         self.assistant_speaks = false;
+        if let Some(known) = self.turns.get(&entry.turn) {
+            return out.block(&format!("## Turn {}, continued", known.number));
+        }
+        self.n_turns += 1;
+        let facts = TurnFacts {
+            number: self.n_turns,
+            began_ms,
+            stopped: None,
+        };
+        self.turns.insert(entry.turn, facts);
         let task = start.map_or_else(String::new, task_of);
         out.block(&format!("## Turn {}{task}", self.n_turns));
     }
@@ -348,6 +375,21 @@ impl Transcript {
         }
     }
 
+    fn note_usage(&mut self, turn: u64, event: &ChatEvent, usage: &Usage) {
+        let response = event.response_id.as_deref().map(hash);
+        let of_agent = event.parent_tool_call_id.is_some();
+        let note = UsageNote::of(turn, response, of_agent, usage);
+        self.used.entry(turn).or_default().take(&note);
+    }
+
+    /// What stops the work of a turn; the failure of a sub-agent does not.
+    fn note_stopped(&mut self, entry: &Entry, how: &'static str) {
+        let turn = self.turns.get_mut(&entry.turn);
+        if let Some(turn) = turn.filter(|_| entry.parent.is_none()) {
+            turn.stopped = Some(how);
+        }
+    }
+
     fn event<S: TextSink>(&mut self, entry: &Entry, event: &ChatEvent, out: &mut Writer<'_, S>) {
         match &event.payload {
             Payload::UserMessage(message) => {
@@ -376,16 +418,24 @@ impl Transcript {
             }
             Payload::FileEdit(edit) => call::write_edit(out, edit),
             Payload::TurnEnd(end) => {
-                let is_own = entry.parent.is_none() && self.turn == Some(entry.turn);
-                let began_ms = self.turn_began_ms.filter(|_| is_own);
+                let turn = self.turns.get(&entry.turn);
+                let turn = turn.filter(|_| entry.parent.is_none());
+                let began_ms = turn.and_then(|turn| turn.began_ms);
+                let stopped = turn.and_then(|turn| turn.stopped);
                 // Sources without times of their own have the same one everywhere.
                 let took = took_ms(end.duration_ms, began_ms, event.timestamp);
-                event::turn_end(end, took.filter(|&took| took > 0), out);
+                let told = end.usage.as_ref().and_then(|usage| usage.parse::<Usage>());
+                let mut used = self.used.remove(&entry.turn).unwrap_or_default();
+                used.take(&UsageNote::at_end(entry.turn, told.as_ref(), end.cost_usd));
+                let outcome = end.outcome.as_deref().or(stopped).unwrap_or("completed");
+                event::turn_end(outcome, took.filter(|&took| took > 0), used.spent(), out);
             }
             Payload::Interrupt(interrupt) => {
+                self.note_stopped(entry, "interrupted");
                 out.block(format!("**Interrupted** {}", code(&interrupt.reason)).trim_end());
             }
             Payload::ErrorEvent(error) => {
+                self.note_stopped(entry, "failed");
                 out.block(format!("**Error** {}", code(&error.code)).trim_end());
                 call::write_cut(out, "text", &error.message, RAW_BYTES);
             }

@@ -140,10 +140,11 @@ impl ChatRenderer {
         }
     }
 
-    /// How many requests wait for an answer, of the newest turn and of none.
+    /// How many requests wait for an answer, of turns that are not over and of none.
     pub fn waiting_asks(&self) -> usize {
-        let newest = self.turn_works.last();
-        newest.map_or(0, |work| work.open_asks.len()) + self.free_asks.len()
+        let open = self.open_turns.iter();
+        let open = open.map(|turn| self.turn_works[turn.0 as usize].open_asks.len());
+        open.sum::<usize>() + self.free_asks.len()
     }
 
     /// Whether something that a call has to wait for is open.

@@ -182,16 +182,18 @@ impl ChatRenderer {
             place.response = self.feed.block(call).response;
             place.parent = Some(call);
         }
-        let edited_here = |path: &str| self.edited_in.get(path) == Some(&place.turn);
+        let edited_here = |path: &str| {
+            let turns = self.edited_in.get(path);
+            turns.is_some_and(|turns| turns.contains(&place.turn))
+        };
         let is_known = edited_here(&edit.file_path);
         let moved = moved_from(edit).filter(|old| !is_known && edited_here(old));
         let is_new = !is_known && moved.is_none();
         if let Some(old) = moved {
-            self.edited_in.remove(old);
+            self.is_edited_no_more(place.turn, old);
         }
         if !is_known {
-            self.edited_in
-                .insert(edit.file_path.as_str().into(), place.turn);
+            self.note_edited(place.turn, &edit.file_path);
         }
         let turn = self.feed.turn_mut(place.turn);
         turn.edits += 1;
@@ -215,6 +217,7 @@ impl ChatRenderer {
     }
 
     fn new_call(&mut self, call_id: &str, place: &Place, orphan: bool) -> BlockId {
+        self.close_unnamed_parts(place);
         let mut block = ToolCallBlock::unknown(call_id);
         block.orphan = orphan;
         let id = self.insert(place, BlockBody::ToolCall(Box::new(block)));

@@ -29,6 +29,7 @@ impl ChatRenderer {
             self.begin_unnamed_turn();
         }
         let place = self.place(event);
+        self.close_unnamed_parts(&place);
         // What a program attaches in a person's name is no person's.
         let from = event.extra.get("from").and_then(|from| from.as_str());
         let trigger = match from.as_deref() {
@@ -165,21 +166,30 @@ impl ChatRenderer {
         end: Option<Option<u64>>,
     ) -> BlockId {
         let place = self.place(event);
-        let last = self.end_of(&place).filter(|&last| {
-            let block = self.feed.block(last);
-            matches!(block.body, BlockBody::Audio { done: false, .. }) && block.turn == place.turn
+        let work = &self.turn_works[place.turn.0 as usize];
+        let is_over = work.closed;
+        // Its words, and other rows, come between its pieces.
+        let mut sounds = work.open_sounds.iter().rev().copied();
+        let known = sounds.find(|&row| {
+            self.feed.contains(row) && {
+                let block = self.feed.block(row);
+                let told = place.response.zip(block.response);
+                block.parent == place.parent && told.is_none_or(|(one, other)| one == other)
+            }
         });
-        let id = match last {
-            Some(last) => last,
-            None => self.insert(
-                &place,
-                BlockBody::Audio {
-                    chunks: 0,
-                    duration_ms: None,
-                    done: false,
-                    sound: None,
-                },
-            ),
+        let id = known.unwrap_or_else(|| {
+            let body = BlockBody::Audio {
+                chunks: 0,
+                duration_ms: None,
+                done: false,
+                sound: None,
+            };
+            self.insert(&place, body)
+        });
+        let open_sounds = &mut self.turn_works[place.turn.0 as usize].open_sounds;
+        match end {
+            Some(_) => open_sounds.remove(&id),
+            None => open_sounds.insert(id),
         };
         if let BlockBody::Audio {
             chunks,
@@ -189,11 +199,23 @@ impl ChatRenderer {
         } = &mut self.feed.slot(id).block.body
         {
             *chunks += n_chunks;
-            *done = end.is_some();
+            *done = end.is_some() || is_over;
             *duration_ms = end.flatten();
         }
         self.update(id);
         id
+    }
+
+    /// No more of it is expected; what comes late is still its own.
+    pub(super) fn settle_sound(&mut self, id: BlockId) {
+        if !self.feed.contains(id) {
+            return;
+        }
+        if let BlockBody::Audio { done, .. } = &mut self.feed.slot(id).block.body
+            && !std::mem::replace(done, true)
+        {
+            self.update(id);
+        }
     }
 
     pub(super) fn notice(&mut self, event: &ChatEvent, notice: &Notice) {

@@ -1,5 +1,7 @@
 //! What a source takes back: its rows go, and what they added to their turn is taken off again.
 
+use std::collections::BTreeSet;
+
 use chat_event::payload::Retract;
 
 use super::ChatRenderer;
@@ -56,14 +58,12 @@ impl ChatRenderer {
     fn uncount_edit(&mut self, turn: TurnIdx, block: &FileEditBlock) {
         let edit = &block.edit;
         let path = edit.file_path.as_str();
-        let is_its_last = self.edited_in.get(path) == Some(&turn) && !self.is_edited_in(turn, path);
         let mut n_files = 0;
-        if is_its_last {
-            self.edited_in.remove(path);
+        if !self.is_edited_in(turn, path) && self.is_edited_no_more(turn, path) {
             n_files = 1;
             // The file is where it was before, and counts by what was done to it there.
             if let Some(old) = moved_from(edit).filter(|old| self.is_edited_in(turn, old)) {
-                self.edited_in.insert(old.into(), turn);
+                self.note_edited(turn, old);
                 n_files = 0;
             }
         }
@@ -72,6 +72,23 @@ impl ChatRenderer {
         counts.files = counts.files.saturating_sub(n_files);
         counts.lines_added = counts.lines_added.saturating_sub(edit.lines_added);
         counts.lines_removed = counts.lines_removed.saturating_sub(edit.lines_removed);
+    }
+
+    pub(super) fn note_edited(&mut self, turn: TurnIdx, path: &str) {
+        match self.edited_in.get_mut(path) {
+            Some(turns) => {
+                turns.insert(turn);
+            }
+            None => {
+                self.edited_in.insert(path.into(), BTreeSet::from([turn]));
+            }
+        }
+    }
+
+    /// The file counts no longer for the turn; whether it did.
+    pub(super) fn is_edited_no_more(&mut self, turn: TurnIdx, path: &str) -> bool {
+        let turns = self.edited_in.get_mut(path);
+        turns.is_some_and(|turns| turns.remove(&turn))
     }
 
     /// Whether a row of the turn edits the file.

@@ -43,13 +43,16 @@ struct Parts {
 chat_event::pack_fields!(Parts { by_number, open });
 
 impl Parts {
-    /// The number of the part a piece belongs to: its own, the open one's, or the next.
-    fn number(&self, piece: &Piece<'_>) -> u32 {
-        let next = || {
+    /// The number of the part a piece belongs to: its own, the open one's, that of the text which it ends, or the next.
+    fn number(&self, piece: &Piece<'_>, begins: impl Fn(TextIdx) -> bool) -> u32 {
+        piece.part.or(self.open).unwrap_or_else(|| {
             let last = self.by_number.last();
-            last.map_or(0, |(number, _)| number.saturating_add(1))
-        };
-        piece.part.or(self.open).unwrap_or_else(next)
+            last.map_or(0, |(number, part)| match part {
+                // A call came between the text and word that it is whole.
+                Some(part) if piece.done && !part.done && begins(part.text) => *number,
+                _ => number.saturating_add(1),
+            })
+        })
     }
 
     fn get_mut(&mut self, number: u32) -> Option<&mut Part> {
@@ -146,9 +149,11 @@ impl ChatRenderer {
             None => self.response(None, place.turn, place.parent),
         };
         place.response = Some(response);
+        let texts = &self.feed.texts;
+        let begins = |text: TextIdx| piece.text.starts_with(&*texts[text.0 as usize].text.read());
         let number = self.response_works[response.0 as usize]
             .parts(thinking)
-            .number(&piece);
+            .number(&piece, begins);
         let name = (response, thinking, number);
         let Some(mut part) = self.take_part(name, piece.done) else {
             return;
@@ -299,7 +304,25 @@ impl ChatRenderer {
         }
     }
 
-    /// The turn is over: no more is expected of this part.
+    /// What is written from here on without a name of its own stands behind what comes here, in a part of its own.
+    pub(super) fn close_unnamed_parts(&mut self, place: &Place) {
+        let unnamed = self.unnamed_responses.get(&(place.turn, place.parent));
+        let Some(&response) = unnamed.filter(|_| place.response.is_none()) else {
+            return;
+        };
+        for thinking in [false, true] {
+            let parts = self.response_works[response.0 as usize].parts(thinking);
+            if let Some(number) = parts.open.take() {
+                let name = (response, thinking, number);
+                self.turn_works[place.turn.0 as usize]
+                    .open_parts
+                    .remove(&name);
+                self.settle_part(name);
+            }
+        }
+    }
+
+    /// No more is expected of this part: its turn is over, or the next thing came.
     pub(super) fn settle_part(&mut self, name: PartName) {
         let (response, thinking, number) = name;
         let parts = self.response_works[response.0 as usize].parts(thinking);

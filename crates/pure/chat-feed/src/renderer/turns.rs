@@ -34,6 +34,8 @@ pub(super) struct TurnWork {
     pub(super) open_calls: BTreeSet<BlockId>,
     pub(super) open_parts: BTreeSet<PartName>,
     pub(super) open_asks: BTreeSet<BlockId>,
+    /// Spoken answers whose end was not told.
+    pub(super) open_sounds: BTreeSet<BlockId>,
     /// The model that answered last.
     pub(super) model: Option<String>,
 }
@@ -47,6 +49,7 @@ chat_event::pack_fields!(TurnWork {
     open_calls,
     open_parts,
     open_asks,
+    open_sounds,
     model
 });
 
@@ -210,6 +213,9 @@ impl ChatRenderer {
         let calls = std::mem::take(&mut work.open_calls);
         let parts = std::mem::take(&mut work.open_parts);
         let asks = std::mem::take(&mut work.open_asks);
+        for sound in work.open_sounds.clone() {
+            self.settle_sound(sound);
+        }
         for call in calls {
             self.settle_call(call, how);
         }

@@ -100,12 +100,11 @@ impl ToolCallBlock {
 fn without_tags(line: &str) -> String {
     let mut words = String::new();
     let mut rest = line;
-    while let Some((before, tag)) = rest.split_once('<') {
+    while let Some((before, tag)) = rest.split_once('<')
+        && let Some((_, behind)) = tag.split_once('>')
+    {
         words.push_str(before);
-        match tag.split_once('>') {
-            Some((_, behind)) => rest = behind,
-            None => break,
-        }
+        rest = behind;
     }
     words + rest
 }
@@ -130,5 +129,22 @@ fn size_of(result: &Json) -> String {
         Some(0) => EMPTY.to_owned(),
         Some(1) => "1 line".to_owned(),
         Some(n_lines) => format!("{n_lines} lines"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_go_and_words_stay_once() {
+        for (line, words) in [
+            ("<status>running</status>", "running"),
+            ("<error>Too long</err", "Too long</err"),
+            ("<p>a < b", "a < b"),
+            ("a < b", "a < b"),
+        ] {
+            assert_eq!(without_tags(line), words, "{line}");
+        }
     }
 }

@@ -215,6 +215,7 @@ pub(crate) fn waits(block: &Block) -> bool {
         BlockBody::ToolCall(call) => call.status.runs(),
         BlockBody::Permission(ask) => ask.resolved.is_none() && !ask.expired,
         BlockBody::Question(ask) => ask.resolved.is_none() && !ask.expired,
+        BlockBody::Audio { done, .. } => !done,
         _ => false,
     }
 }

@@ -17,6 +17,10 @@ impl Step<'_> {
             return self.begin_anew();
         }
         self.follower.epoch = Some(page.epoch);
+        // That pages come says that the server is there: what holds up the socket's signs of life is the same line.
+        if self.has_socket() {
+            self.follower.liveness.heard(self.now_ms);
+        }
         let after = self.follower.inbox.last_seq();
         let is_empty = page.events.is_empty();
         self.events_of_page(page.events);
@@ -33,6 +37,10 @@ impl Step<'_> {
             return self.ask_page_behind(next);
         }
         self.skip_to(next.min(page.head));
+        // Where no socket comes about nobody else says it.
+        if let Some(may) = page.may {
+            self.may(&may);
+        }
         if !self.follower.is_caught_up {
             self.follower.is_caught_up = true;
             self.commands.push(Command::CaughtUp);
@@ -62,6 +70,8 @@ impl Step<'_> {
             // It is not there still, or the server is not.
             (_, State::Absent { since_ms, .. }) => self.ask_later(since_ms),
             (Some(404), _) => self.miss(),
+            // To ask from the beginning is all that beginning anew could do.
+            (Some(409 | 410), _) if self.follower.epoch.is_none() => self.miss(),
             // The log was restored, or is another one by now.
             (Some(409 | 410), _) => self.begin_anew(),
             (Some(429 | 503), _) => self.lose(Loss::Busy, retry_after_ms),
@@ -105,6 +115,14 @@ impl Step<'_> {
         }
     }
 
+    fn may(&mut self, may: &[String]) {
+        let may_answer = may.iter().any(|word| word == MAY_ANSWER);
+        if self.follower.may_answer != may_answer {
+            self.follower.may_answer = may_answer;
+            self.commands.push(Command::MayAnswer(may_answer));
+        }
+    }
+
     fn hello(&mut self, hello: &Hello) {
         let here = self.follower.inbox.last_seq();
         let known = self.follower.epoch.as_ref();
@@ -112,11 +130,7 @@ impl Step<'_> {
         if other_log || hello.resume == Resume::Reset || hello.head < here {
             return self.begin_anew();
         }
-        let may_answer = hello.may.iter().any(|word| word == MAY_ANSWER);
-        if self.follower.may_answer != may_answer {
-            self.follower.may_answer = may_answer;
-            self.commands.push(Command::MayAnswer(may_answer));
-        }
+        self.may(&hello.may);
         self.follower.refused_sockets = 0;
         self.follower.backoff.connected(self.now_ms);
         if hello.resume != Resume::Ok && hello.head > here {

@@ -59,6 +59,7 @@ impl Step<'_> {
     }
 
     pub(super) fn poll(&mut self) {
+        self.follower.backoff.works(self.now_ms);
         let due_ms = self.now_ms + poll_pause_ms(self.follower.is_hidden);
         self.follower.state = State::Polling {
             due_ms,
@@ -178,11 +179,15 @@ impl Step<'_> {
 
     pub(super) fn hidden(&mut self, is_hidden: bool) {
         self.follower.is_hidden = is_hidden;
-        if is_hidden {
-            return;
+        if !is_hidden {
+            self.look_again();
         }
+    }
+
+    /// The reader is back, or the network: whether the server is there is asked at once.
+    pub(super) fn look_again(&mut self) {
         match self.follower.state {
-            // Timers may have stood still: the socket may be long gone.
+            // Timers may have stood still, and another network is another line: the socket may be long gone.
             State::CatchUp { .. } | State::Live => {
                 let n = self.follower.liveness.ping(self.now_ms);
                 self.send(ClientFrame::Ping { n });

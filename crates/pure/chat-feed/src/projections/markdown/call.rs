@@ -8,6 +8,8 @@ use super::writer::{Writer, code};
 use crate::projections::TextSink;
 use crate::projections::conversation::Call;
 use crate::projections::plain::{json_text, result_text, value_of};
+use crate::row_text::printed_text;
+use crate::terminal::Output;
 use crate::took::took_ms;
 use crate::tool::{ToolKind, ToolStatus};
 
@@ -66,7 +68,14 @@ pub(super) fn write_outcome<S: TextSink>(out: &mut Writer<'_, S>, call: &Call) {
         None => call.output.clone(),
     };
     if !text.is_empty() {
-        write_cut(out, "text", &text, RESULT_BYTES);
+        // Of a line that was written over, what is left: a bar of progress would be all there is to read.
+        let is_written_over = text.contains(['\u{1b}', '\u{8}'])
+            || text
+                .as_bytes()
+                .windows(2)
+                .any(|two| two[0] == b'\r' && two[1] != b'\n');
+        let shown = is_written_over.then(|| printed_text(&Output::text(&text)));
+        write_cut(out, "text", shown.as_deref().unwrap_or(&text), RESULT_BYTES);
     }
     if call.n_other_results > 0 {
         let n = call.n_other_results;

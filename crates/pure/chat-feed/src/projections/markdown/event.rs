@@ -3,7 +3,7 @@
 use chat_event::Json;
 use chat_event::payload::{
     PermissionRequest, PermissionResolved, Plan, PlanEntry, Question, QuestionRequest,
-    QuestionResolved, TurnEnd, Usage, UserMessage,
+    QuestionResolved, UserMessage,
 };
 
 use super::RAW_BYTES;
@@ -13,6 +13,7 @@ use super::writer::{Writer, code, words};
 use crate::answers::told_answers;
 use crate::media::Attachment;
 use crate::projections::TextSink;
+use crate::projections::TokenCounts;
 use crate::projections::plain::{body_text, json_text};
 use crate::units::grouped;
 
@@ -30,15 +31,21 @@ pub(super) fn user_message<S: TextSink>(
     });
 }
 
-pub(super) fn turn_end<S: TextSink>(end: &TurnEnd, took_ms: Option<u64>, out: &mut Writer<'_, S>) {
-    let mut facts = vec![words(end.outcome.as_deref().unwrap_or("completed"))];
+/// What came of a turn, how long it took, and what it used.
+pub(super) fn turn_end<S: TextSink>(
+    outcome: &str,
+    took_ms: Option<u64>,
+    (tokens, cost_usd): (Option<TokenCounts>, Option<f64>),
+    out: &mut Writer<'_, S>,
+) {
+    let mut facts = vec![words(outcome)];
     facts.extend(took_ms.map(duration));
-    if let Some(usage) = end.usage.as_ref().and_then(|usage| usage.parse::<Usage>()) {
-        let (read, written) = (grouped(usage.input_tokens), grouped(usage.output_tokens));
+    if let Some(tokens) = tokens {
+        let (read, written) = (grouped(tokens.input_tokens), grouped(tokens.output_tokens));
         facts.push(format!("{read} tokens in, {written} out"));
     }
     // Who is asked at no cost, or at one that is not known, says 0.
-    let cost_usd = end.cost_usd.filter(|&cost_usd| cost_usd > 0.0);
+    let cost_usd = cost_usd.filter(|&cost_usd| cost_usd > 0.0);
     facts.extend(cost_usd.map(|cost| format!("${cost:.4}")));
     out.block(&format!("*Turn {}*", facts.join(", ")));
 }

@@ -5,6 +5,7 @@
 
 use super::prose::{self, Prose};
 use crate::projections::TextSink;
+use crate::projections::trace::pass_escape;
 
 /// Quotes within quotes deeper than this are shown at this depth: readers indent each.
 const MAX_QUOTE_DEPTH: usize = 8;
@@ -145,12 +146,13 @@ fn one_line(text: &str) -> String {
 /// The text without terminal codes; line ends are `\n`, what no one sees is made visible.
 pub(super) fn clean(text: &str) -> String {
     let mut cleaned = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
         match c {
-            '\u{1b}' => skip_escape(&mut chars),
+            '\u{1b}' => rest = pass_escape(rest, &mut cleaned),
             '\r' => {
-                if chars.peek() != Some(&'\n') {
+                if !rest.starts_with('\n') {
                     cleaned.push('\n');
                 }
             }
@@ -164,41 +166,4 @@ pub(super) fn clean(text: &str) -> String {
         }
     }
     cleaned
-}
-
-/// Takes the rest of a terminal code: `ESC [ … letter`, `ESC ] … BEL` (or `ESC \`), `ESC letter`.
-fn skip_escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
-    match chars.peek() {
-        Some('[') => {
-            chars.next();
-            while let Some(&c) = chars.peek() {
-                if !('\u{20}'..='\u{7e}').contains(&c) {
-                    return;
-                }
-                chars.next();
-                if c >= '\u{40}' {
-                    return;
-                }
-            }
-        }
-        Some(']') => {
-            chars.next();
-            // One that does not end is shown up to the end of its line.
-            while let Some(&c) = chars.peek() {
-                match c {
-                    '\n' => return,
-                    '\u{7}' => {
-                        chars.next();
-                        return;
-                    }
-                    '\u{1b}' => return,
-                    _ => chars.next(),
-                };
-            }
-        }
-        Some(&c) if ('\u{20}'..='\u{7e}').contains(&c) => {
-            chars.next();
-        }
-        _ => {}
-    }
 }

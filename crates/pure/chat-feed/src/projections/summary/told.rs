@@ -27,6 +27,8 @@ pub(super) struct Told {
     pub(super) outcome: Option<SessionOutcome>,
     pub(super) turns: HashSet<u64>,
     times: HashMap<u64, TurnTime>,
+    /// Turns that are not over, in the order they began: a prompt may wait while the agent is busy with the one before.
+    open: Vec<u64>,
     /// Calls of the newest turn less their results.
     n_running_calls: i64,
     pub(super) interrupts: u64,
@@ -79,9 +81,15 @@ impl Told {
                 if main =>
             {
                 self.go_on(turn);
+                if !is_prompt(&event.payload) {
+                    self.works_in(turn);
+                }
             }
             Payload::ToolCall(_) => {
                 self.go_on(turn);
+                if main {
+                    self.works_in(turn);
+                }
                 self.n_running_calls += 1;
             }
             Payload::ToolResult(_) => self.n_running_calls -= 1,
@@ -108,6 +116,10 @@ impl Told {
                     (None, Some(SessionOutcome::Failed)) => SessionOutcome::Failed,
                     (_, _) => SessionOutcome::Completed,
                 });
+                self.open.retain(|&open| open != turn);
+                if !self.open.is_empty() {
+                    self.outcome = Some(SessionOutcome::Running);
+                }
                 self.n_running_calls = 0;
             }
             Payload::Interrupt(_) => {
@@ -179,10 +191,18 @@ impl Told {
         })
     }
 
+    /// The agent works in a turn: those before it are over, also where nobody said so.
+    fn works_in(&mut self, turn: u64) {
+        if let Some(at) = self.open.iter().position(|&open| open == turn) {
+            self.open.drain(..at);
+        }
+    }
+
     /// Something happens in a turn.
     fn go_on(&mut self, turn: u64) {
         let new = self.turns.insert(turn);
         if new {
+            self.open.push(turn);
             self.n_running_calls = 0;
         }
         // What is said late does not open a turn that is over.
@@ -190,6 +210,13 @@ impl Told {
             self.outcome = Some(SessionOutcome::Running);
         }
     }
+}
+
+fn is_prompt(payload: &Payload) -> bool {
+    matches!(
+        payload,
+        Payload::UserMessage(_) | Payload::UserAudio(_) | Payload::AgentCallback(_)
+    )
 }
 
 fn add_name(names: &mut Vec<String>, name: Option<&str>) {

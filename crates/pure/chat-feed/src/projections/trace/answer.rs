@@ -27,8 +27,33 @@ struct Part {
 pub(super) struct Answer {
     parts: Vec<Part>,
     n_bytes: usize,
-    /// Parts that were handed on before they were done, and how many bytes of each.
-    handed_on: VecDeque<(PartName, usize)>,
+    /// Parts that were handed on before they were done.
+    handed_on: VecDeque<(PartName, HandedOn)>,
+}
+
+/// What was handed on of a part, by its length and a hash.
+#[derive(Clone, Copy, Debug, Default)]
+struct HandedOn {
+    n_bytes: usize,
+    hash: u64,
+}
+
+impl HandedOn {
+    /// With what is handed on behind it. The hash does not depend on how a text was cut.
+    fn and(self, text: &str) -> HandedOn {
+        // As FNV-1a has it.
+        let add = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        HandedOn {
+            n_bytes: self.n_bytes + text.len(),
+            hash: text.bytes().fold(self.hash, add),
+        }
+    }
+
+    /// What a whole text has behind it; all of one that does not begin with it, which is another of the same name.
+    fn rest_of(self, text: &str) -> Option<&str> {
+        let (begins, rest) = text.split_at_checked(self.n_bytes)?;
+        (HandedOn::default().and(begins).hash == self.hash).then_some(rest)
+    }
 }
 
 impl Answer {
@@ -53,10 +78,9 @@ impl Answer {
     pub(super) fn done(&mut self, response: Option<&str>, part: Option<u32>, text: &str) {
         let name = (response.map(hash), part);
         let handed_on = self.handed_on.iter().position(|(known, _)| *known == name);
-        let from = handed_on.and_then(|at| self.handed_on.remove(at));
-        let text = text
-            .get(from.map_or(0, |(_, n_bytes)| n_bytes)..)
-            .unwrap_or("");
+        let handed_on = handed_on.and_then(|at| self.handed_on.remove(at));
+        let rest = handed_on.and_then(|(_, handed_on)| handed_on.rest_of(text));
+        let (text, goes_on) = (rest.unwrap_or(text), rest.is_some());
         let mut parts = self.parts.iter_mut().rev();
         let known = parts.find(|known| known.name == name && (!known.done || part.is_some()));
         match known {
@@ -64,7 +88,7 @@ impl Answer {
                 self.n_bytes = self.n_bytes.saturating_sub(known.text.len()) + text.len();
                 known.text = text.to_owned();
                 known.done = true;
-                known.goes_on = from.is_some();
+                known.goes_on = goes_on;
             }
             None => {
                 self.n_bytes += text.len();
@@ -72,7 +96,7 @@ impl Answer {
                     name,
                     text: text.to_owned(),
                     done: true,
-                    goes_on: from.is_some(),
+                    goes_on,
                 });
             }
         }
@@ -108,7 +132,7 @@ impl Answer {
         let mut texts = Vec::new();
         for part in std::mem::take(&mut self.parts) {
             if !part.done {
-                self.note_handed_on(part.name, part.text.len());
+                self.note_handed_on(part.name, &part.text);
             }
             let text = match (part.goes_on, part.done) {
                 (true, true) => part.text.trim_end_matches('\n'),
@@ -123,14 +147,15 @@ impl Answer {
         texts
     }
 
-    fn note_handed_on(&mut self, name: PartName, n_bytes: usize) {
+    fn note_handed_on(&mut self, name: PartName, text: &str) {
         if let Some((_, known)) = self.handed_on.iter_mut().find(|(known, _)| *known == name) {
-            *known += n_bytes;
+            *known = known.and(text);
             return;
         }
         if self.handed_on.len() == 32 {
             self.handed_on.pop_front();
         }
-        self.handed_on.push_back((name, n_bytes));
+        let handed_on = HandedOn::default().and(text);
+        self.handed_on.push_back((name, handed_on));
     }
 }

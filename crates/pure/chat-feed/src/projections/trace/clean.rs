@@ -104,7 +104,7 @@ fn is_obeyed(c: char) -> bool {
 }
 
 /// What stands behind a sequence that `ESC` begins.
-fn pass_escape<'t>(rest: &'t str, out: &mut String) -> &'t str {
+pub(crate) fn pass_escape<'t>(rest: &'t str, out: &mut String) -> &'t str {
     match rest.bytes().next() {
         Some(b'[') => pass_parameters(&rest[1..]),
         Some(b']' | b'P' | b'X' | b'^' | b'_') => pass_string(&rest[1..], out),

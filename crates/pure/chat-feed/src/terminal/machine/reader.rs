@@ -27,7 +27,9 @@ enum State {
     Control,
     /// Within an operating system command.
     Command,
-    /// Within any other sequence or string.
+    /// Within another string, which a device or an application is to read.
+    Text,
+    /// Within any other sequence.
     Other,
 }
 
@@ -139,7 +141,7 @@ impl Reader {
 /// Gives one byte of a sequence to the parser, and says where it stands then. The machine notes what the parser does.
 fn step(parser: &mut Parser, machine: &mut Machine, state: State, byte: u8) -> State {
     // No command is longer than a line; one that was never ended must not swallow all that follows.
-    if state == State::Command && byte == b'\n' {
+    if matches!(state, State::Command | State::Text) && byte == b'\n' {
         *parser = Parser::default();
         machine.execute(byte);
         return State::Ground;
@@ -159,6 +161,7 @@ fn step(parser: &mut Parser, machine: &mut Machine, state: State, byte: u8) -> S
         (0x1b, _) => State::Escape,
         (b'[', State::Escape) => State::Control,
         (b']', State::Escape) => State::Command,
+        (b'P' | b'X' | b'^' | b'_', State::Escape) => State::Text,
         (0..0x20 | 0x7f.., State::Escape) => State::Escape,
         (_, State::Escape) => State::Other,
         (0x40..0x7f, State::Control) => State::Ground,
