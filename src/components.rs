@@ -79,6 +79,8 @@ pub(crate) struct Context {
     pub(crate) store: Rc<FeedStore>,
     /// The list the rows are in; there is none while the element is being built.
     pub(crate) list: RefCell<Option<Rc<VirtualList>>>,
+    /// Whether keys without a modifier act; else they are the page's around.
+    pub(crate) shortcuts: Rc<Cell<bool>>,
     /// Whether the session goes on while it is shown.
     pub(crate) live: Cell<bool>,
     /// Whether the rows are still coming in.
@@ -139,9 +141,11 @@ pub(crate) type Ctx = StoredValue<Rc<Context>, LocalStorage>;
 impl Context {
     /// The context of one element.
     pub(crate) fn new(store: Rc<FeedStore>) -> Context {
+        let shortcuts = Rc::new(Cell::new(true));
         Context {
             store,
             list: RefCell::new(None),
+            shortcuts: shortcuts.clone(),
             live: Cell::new(false),
             busy: Cell::new(false),
             held_until_ms: Cell::new(0.0),
@@ -150,7 +154,7 @@ impl Context {
             large: RefCell::default(),
             sound_due: Cell::new(None),
             width: Rc::default(),
-            diffs: diff::Choices::default(),
+            diffs: diff::Choices::new(shortcuts),
             waiting: RefCell::default(),
             answering: answering::Answering::default(),
             unread: unread::Unread::default(),
@@ -194,11 +198,31 @@ impl Context {
         }
     }
 
+    /// Whether the element is in no page any more: what is drawn from is gone.
+    fn is_taken_down(&self) -> bool {
+        self.list.borrow().is_none()
+    }
+
+    /// What has the focus within a row is about to go: the row itself keeps the reader's place.
+    fn hand_focus_to_row(&self, row: Row) {
+        let list = self.list.borrow();
+        let element = list.as_ref().zip(self.store.id_of(row));
+        let element = element.and_then(|(list, id)| list.element_of(id));
+        if let Some(element) = element
+            && dom::focused_in(&element).is_some_and(|focused| dom::is(&focused, ".body *"))
+        {
+            dom::focus(&element);
+        }
+    }
+
     /// Opens or closes a row; its header stays where it is.
     pub(crate) fn toggle(&self, row: impl Into<Row>) {
         let row = row.into();
         self.pin(row);
         let open = !self.store.is_open(row);
+        if !open {
+            self.hand_focus_to_row(row);
+        }
         if let (false, Row::Block(block)) = (open, row) {
             later::stop(&self.wholes, block);
         }

@@ -52,7 +52,10 @@ export function defineElement(name, observed, connect) {
     });
 
     connectedCallback() {
-      if (this.#feed) return;
+      if (this.#feed) {
+        this.#act("moved");
+        return;
+      }
       // What was set before the class was known lies on the element itself, in front of the accessors.
       for (const [property, value] of Object.entries(this)) {
         if (!(property in AgentFeed.prototype)) continue;

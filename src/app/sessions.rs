@@ -117,6 +117,7 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
             state.filter.set(event_target_value(&event))
         })
         .on(ev::keydown, move |event| match event.key().as_str() {
+            _ if dom::is_composing(&event) => {}
             "ArrowDown" => {
                 event.prevent_default();
                 list::focus();

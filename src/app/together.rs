@@ -103,6 +103,7 @@ fn column(page: PageRef, state: State, id: String) -> impl IntoView {
         .attr("density", "compact")
         .attr("verbosity", "normal")
         .attr("diff-palette", super::liking::kept("diff-palette"))
+        .attr("theme", super::liking::kept("theme"))
         .attr("bar", "none")
         .prop("token", token);
     section()

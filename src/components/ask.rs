@@ -228,7 +228,7 @@ fn answers(ctx: Ctx, id: BlockId, request: &PermissionRequest) -> AnyView {
         .on(ev::keydown, {
             let deny = deny.clone();
             move |event| {
-                if event.key() == "Enter" && !event.is_composing() {
+                if event.key() == "Enter" && !dom::is_composing(&event) {
                     event.prevent_default();
                     deny();
                 }

@@ -234,10 +234,12 @@ fn player(of: Of<'_>, nth: usize, data: &Body, name: &str) -> Option<AnyView> {
         .attr("type", "button")
         .class("link sound__play")
         .attr("aria-label", format!("{word} {name}"))
-        .on(ev::click, move |_| {
-            ctx.with_value(|context: &Rc<Context>| {
-                context.sound_due.set(Some((id, nth)));
-                context.bring(&place, &event_id, &references);
+        .on(ev::click, move |event| {
+            keeping_focus(ctx, &event, || {
+                ctx.with_value(|context: &Rc<Context>| {
+                    context.sound_due.set(Some((id, nth)));
+                    context.bring(&place, &event_id, &references);
+                });
             });
         })
         .child((icon(Icon::Play), word));

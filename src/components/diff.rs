@@ -157,7 +157,7 @@ impl Split {
 }
 
 /// How the diffs of one feed are shown: a choice made at one is made for all.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Choices(Rc<Inner>);
 
 /// A diff that is shown.
@@ -192,9 +192,19 @@ struct Inner {
     around: RefCell<Asked>,
     /// All of a diff is in the page.
     whole: Cell<bool>,
+    /// Whether keys without a modifier act.
+    shortcuts: Rc<Cell<bool>>,
 }
 
 impl Choices {
+    /// As they are until the reader chooses; `shortcuts` is whether keys without a modifier act in the feed.
+    pub(crate) fn new(shortcuts: Rc<Cell<bool>>) -> Choices {
+        Choices(Rc::new(Inner {
+            shortcuts,
+            ..Inner::default()
+        }))
+    }
+
     /// What to call when the reader chooses.
     pub(crate) fn on_choice(&self, told: impl Fn(Split, bool) + 'static) {
         *self.0.on_choice.borrow_mut() = Some(Box::new(told));

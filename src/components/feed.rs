@@ -41,7 +41,6 @@ pub(crate) struct FeedView {
     listeners: RefCell<Vec<Listener>>,
     content: RefCell<Vec<Box<dyn std::any::Any>>>,
     is_closed: Cell<bool>,
-    shortcuts: Rc<Cell<bool>>,
     /// The key that began something, until the next.
     began: Cell<Option<char>>,
     /// Watches what takes room above the rows.
@@ -132,7 +131,6 @@ impl FeedView {
             listeners: RefCell::default(),
             content: RefCell::new(vec![Box::new((top_content, bottom_content))]),
             is_closed: Cell::new(false),
-            shortcuts: Rc::new(Cell::new(true)),
             began: Cell::new(None),
             above: RefCell::default(),
             early: early::Early::new(ctx, elements.places()),
@@ -273,7 +271,7 @@ impl FeedView {
 
     /// Whether single keys act.
     pub(crate) fn set_shortcuts(&self, on: bool) {
-        self.shortcuts.set(on);
+        self.context.shortcuts.set(on);
     }
 
     /// The list, for a walk through all of it.
@@ -281,9 +279,16 @@ impl FeedView {
         &self.list
     }
 
+    /// Whether it was taken down.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.get()
+    }
+
     /// Takes everything down.
     pub(crate) fn close(&self) {
         self.is_closed.set(true);
+        // Who waits for an answer of a script holds the view: no frame draws into what is gone.
+        self.context.store.on_dirty(|| {}, || {});
         self.listeners.borrow_mut().clear();
         self.list.close();
         self.above.take();
@@ -301,6 +306,9 @@ pub(super) fn settle(context: &Context, list: &VirtualList) {
 }
 
 fn gather(context: &Context, list: &VirtualList) {
+    if context.is_taken_down() {
+        return;
+    }
     context.store.flush(|change| take(context, list, change));
     context.unread.tell();
 }

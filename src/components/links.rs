@@ -308,6 +308,8 @@ impl Context {
         self.links.on.set(Some(row));
         if let Some(actions) = &*self.links.actions.borrow()
             && actions.parent_element().as_ref() != Some(&element)
+            // Who is in them by keys does not lose them to a pointer that lies anywhere.
+            && !dom::has_focus(actions)
         {
             let opens = self.attribute("opens-files").is_some();
             if self.links.page_opens.get_untracked() != opens {

@@ -232,8 +232,9 @@ pub(crate) fn note_change(context: &Rc<Context>, rows_changed: bool) {
 pub(crate) fn toggle(context: &Rc<Context>) {
     let panel = &context.panel;
     let open = !panel.open.get_untracked();
-    if open {
-        panel.refresh();
+    match open {
+        true => panel.refresh(),
+        false => context.hand_focus_on(".panel", None),
     }
     panel.open.set(open);
 }
@@ -307,6 +308,7 @@ fn panel(ctx: Ctx) -> impl IntoView {
 }
 
 fn close(context: &Rc<Context>) {
+    context.hand_focus_on(".panel", None);
     context.panel.open.set(false);
     if let Some(before) = context.panel.before.borrow_mut().take() {
         dom::focus(&before);

@@ -198,6 +198,11 @@ pub(crate) fn on_key(
     let ask = match command {
         // Going back is what opens the bar of a session that goes on.
         Key::PlayOrPause | Key::NextEvent | Key::PreviousEvent if in_control => return false,
+        Key::NextEvent | Key::PreviousEvent | Key::NextTurn | Key::PreviousTurn
+            if dom::began_in_wide(event, scroller) =>
+        {
+            return false;
+        }
         Key::PlayOrPause if !context.has_transport() => return false,
         Key::PlayOrPause => Command::Toggle,
         Key::NextEvent => step(Stop::Event, Direction::On),
@@ -246,7 +251,8 @@ fn own_key(ctx: Ctx, event: &dom::Event) -> bool {
         ctx.with_value(|context| context.play(command));
         true
     };
-    if key.control {
+    let is_letter = key.name.chars().count() == 1 && key.name != " ";
+    if key.control || (is_letter && !ctx.with_value(|context| context.shortcuts.get())) {
         return false;
     }
     match keys::asked_in(keys::Within::Bar, &key.name) {

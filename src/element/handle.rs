@@ -166,6 +166,10 @@ impl Feed for FeedElement {
                 style::adopt_anew(&self.root);
                 return 0.0;
             }
+            "moved" => {
+                self.view.list().stand_again();
+                return 0.0;
+            }
             "badge" => return self.view.badge().into(),
             "events" => return self.store.event_count().into(),
             "rows" => return self.view.row_count().into(),
@@ -211,6 +215,9 @@ impl Feed for FeedElement {
                 Box::pin(async move {
                     view.surround_now();
                     let around = AROUND.needed(|lack| sink(Update::Lacks(lack))).await;
+                    if view.is_closed() {
+                        return Err("the element is in no page".to_owned());
+                    }
                     Ok(Answer::Text((around.script)(&view, &what, &text).await?))
                 })
             }

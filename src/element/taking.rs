@@ -100,8 +100,10 @@ impl FeedElement {
             Update::Failed(failure) => {
                 // What could not be read is no session that more can be added to.
                 self.pushed.borrow_mut().take();
+                let known = self.store.event_count() > 0 || self.answers_to.borrow().is_some();
                 self.fail(&failure);
-                if self.store.event_count() > 0 || self.answers_to.borrow().is_some() {
+                // Who heard of it may have shown something else at once.
+                if known && self.state.get() == "error" {
                     self.set_connection("error", failure.word);
                 }
                 self.may_answer.set(false);

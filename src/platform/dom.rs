@@ -18,8 +18,9 @@ pub(crate) use calls::{
     call_method, call_with_files, call_with_text, element_property, play, set_text_property,
 };
 pub(crate) use event::{
-    around_event, attribute_at, began_in_control, child_at, has_shift, has_shift_at, is_target,
-    is_within, key_of, origin, place_above, place_below, place_of, scrolled, target,
+    around_event, attribute_at, began_in_control, began_in_wide, child_at, has_shift, has_shift_at,
+    is_composing, is_target, is_within, key_of, origin, place_above, place_below, place_of,
+    scrolled, target,
 };
 pub(crate) use listening::{
     Listener, Member, asks_leave, detail_of, dispatch, is_in_detail, listen, listen_document,
@@ -224,6 +225,11 @@ pub(crate) fn focused_in(element: &Element) -> Option<Element> {
         None => document().active_element(),
     };
     active.filter(|active| element.contains(Some(active.as_ref())))
+}
+
+/// Whether a selector finds the element.
+pub(crate) fn is(element: &Element, selector: &str) -> bool {
+    element.matches(selector).unwrap_or(false)
 }
 
 /// Whether nothing in the page has the focus.

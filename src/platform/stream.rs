@@ -26,6 +26,19 @@ pub(crate) struct ByteStream {
     buffer: Option<js_sys::ArrayBuffer>,
     /// Length of the whole in bytes, where it is known.
     pub(crate) byte_len: Option<u64>,
+    /// The request that it is the answer to.
+    asked: Option<Asked>,
+}
+
+/// A request that is under way. Who waits for its answer no longer gives it up: browsers have few connections to a server, and
+/// one that nobody hears from is held by it.
+struct Asked(web_sys::AbortController);
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        // Of one that was answered whole this means nothing.
+        self.0.abort();
+    }
 }
 
 impl ByteStream {
@@ -58,7 +71,7 @@ impl ByteStream {
         token: Option<&str>,
         n_bytes: Option<u64>,
     ) -> Result<ByteStream, FetchError> {
-        let response = fetch(address, token, n_bytes).await?;
+        let (response, asked) = fetch(address, token, n_bytes).await?;
         check_part(&response)?;
         let length = response.headers().get("content-length").ok().flatten();
         // A compressed answer is longer than its header says.
@@ -74,7 +87,9 @@ impl ByteStream {
         let body = response
             .body()
             .ok_or_else(|| FetchError::Failed("the answer has no body".to_owned()))?;
-        ByteStream::of_stream(&body, byte_len).map_err(FetchError::Failed)
+        let mut stream = ByteStream::of_stream(&body, byte_len).map_err(FetchError::Failed)?;
+        stream.asked = Some(asked);
+        Ok(stream)
     }
 
     fn of_stream(
@@ -93,6 +108,7 @@ impl ByteStream {
             reader,
             buffer: None,
             byte_len,
+            asked: None,
         })
     }
 
@@ -124,6 +140,7 @@ impl Drop for ByteStream {
     fn drop(&mut self) {
         // Whoever stops listening stops the transfer too.
         self.close();
+        drop(self.asked.take());
     }
 }
 
@@ -167,7 +184,8 @@ impl std::fmt::Display for FetchError {
 
 /// Fetches an address whole.
 pub(crate) async fn fetch_bytes(address: &str, token: Option<&str>) -> Result<Vec<u8>, FetchError> {
-    bytes_of(&fetch(address, token, None).await?).await
+    let (response, _asked) = fetch(address, token, None).await?;
+    bytes_of(&response).await
 }
 
 /// At most so many bytes of what the browser holds, from a place on.
@@ -189,7 +207,7 @@ pub(crate) async fn post_json(
     token: Option<&str>,
     json: &str,
 ) -> Result<(u16, Vec<u8>), FetchError> {
-    let response = send(address, token, None, Some(json)).await?;
+    let response = send(address, token, None, (Some(json), None)).await?;
     let body = bytes_of(&response).await?;
     Ok((response.status(), body))
 }
@@ -202,14 +220,22 @@ async fn bytes_of(response: &web_sys::Response) -> Result<Vec<u8>, FetchError> {
     Ok(js_sys::Uint8Array::new(&buffer).to_vec())
 }
 
-/// Asks, for the first `n_bytes` where that is set, and by POST where there is JSON to send.
+/// Asks, for the first `n_bytes` where that is set, and by POST where there is JSON to send, which goes on its way whoever waits.
 async fn send(
     address: &str,
     token: Option<&str>,
     n_bytes: Option<u64>,
-    json: Option<&str>,
+    (json, asked): (Option<&str>, Option<&Asked>),
 ) -> Result<web_sys::Response, FetchError> {
     let failed = |why: JsValue| FetchError::Failed(message_of(&why));
+    // No header can bear it, and no server has given it: something was pasted with it.
+    if token.is_some_and(|token| !token.bytes().all(|byte| byte.is_ascii_graphic())) {
+        return Err(FetchError::Status {
+            code: 401,
+            retry_after_ms: None,
+            in_json: true,
+        });
+    }
     let init = web_sys::RequestInit::new();
     let headers = web_sys::Headers::new().map_err(failed)?;
     if let Some(token) = token {
@@ -230,6 +256,9 @@ async fn send(
         init.set_body(&JsValue::from_str(json));
     }
     init.set_headers(&headers);
+    if let Some(Asked(controller)) = asked {
+        init.set_signal(Some(&controller.signal()));
+    }
     // What a browser kept of an answer that was cut off must not stand in for the next one: pages of a log were asked
     // for again and again, and gave nothing new.
     let _ = js_sys::Reflect::set(&init, &"cache".into(), &"no-store".into());
@@ -243,10 +272,12 @@ async fn fetch(
     address: &str,
     token: Option<&str>,
     n_bytes: Option<u64>,
-) -> Result<web_sys::Response, FetchError> {
-    let response = send(address, token, n_bytes, None).await?;
+) -> Result<(web_sys::Response, Asked), FetchError> {
+    let controller = web_sys::AbortController::new();
+    let asked = Asked(controller.map_err(|why| FetchError::Failed(message_of(&why)))?);
+    let response = send(address, token, n_bytes, (None, Some(&asked))).await?;
     if response.ok() {
-        Ok(response)
+        Ok((response, asked))
     } else {
         let header = |name| response.headers().get(name).ok().flatten();
         let retry_after = header("retry-after");

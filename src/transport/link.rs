@@ -268,6 +268,8 @@ impl Socket {
 pub(crate) async fn wait(backoff: &mut Backoff, asked_ms: Option<u64>, tell: impl Fn(Status)) {
     backoff.begin(frame::now_ms(), frame::random(), asked_ms);
     let mut so_far = SoFar::now(News::Reached);
+    let away = || (!frame::is_online(), frame::is_hidden());
+    let mut before = away();
     loop {
         let due_ms = backoff.due_ms(frame::is_hidden()).unwrap_or_default();
         let left_ms = due_ms - frame::now_ms();
@@ -291,9 +293,15 @@ pub(crate) async fn wait(backoff: &mut Backoff, asked_ms: Option<u64>, tell: imp
             true => Poll::Ready(()),
             false => Poll::Pending,
         });
-        if let Either::Right(_) = select(frame::sleep(pause_ms), pin!(reached)).await
-            && asked_ms.is_none()
-        {
+        let is_reached = matches!(
+            select(frame::sleep(pause_ms), pin!(reached)).await,
+            Either::Right(_)
+        );
+        // The network, or the reader, is back.
+        let now = away();
+        let is_back = (before.0 && !now.0) || (before.1 && !now.1);
+        before = now;
+        if (is_reached || is_back) && asked_ms.is_none() {
             return;
         }
     }

@@ -20,6 +20,8 @@ use asked::{End, ask};
 
 /// How often a silent socket is looked at.
 const TICK_MS: u32 = 1_000;
+/// A socket that is not open by then is given up.
+const CONNECT_MS: f64 = 10_000.0;
 /// Sessions that are asked for at once where no socket tells of them.
 const PAGE_ROWS: u32 = 1_000;
 /// Asking for a long list may take a tenth of the time at most.
@@ -129,6 +131,7 @@ impl Listed {
         }
         for id in &sessions.gone {
             self.known.remove(id);
+            self.polled.remove(id);
         }
         (self.sink)(ListUpdate::Rows(rows, sessions.gone));
     }
@@ -140,6 +143,10 @@ impl Listed {
         };
         let gone: Vec<String> = self.known.difference(&begun).cloned().collect();
         self.known = begun;
+        // Should one come back it is to be told, though nothing of it changed.
+        for id in &gone {
+            self.polled.remove(id);
+        }
         if !gone.is_empty() {
             (self.sink)(ListUpdate::Rows(Vec::new(), gone));
         }
@@ -162,7 +169,8 @@ async fn stretch(
     };
     let mut socket = Socket::connect(server);
     let mut liveness = Liveness::default();
-    liveness.heard(frame::now_ms());
+    let since_ms = frame::now_ms();
+    liveness.heard(since_ms);
     let (mut was_open, mut was_hidden) = (false, frame::is_hidden());
     loop {
         let next = poll_fn(|context| socket.poll(context));
@@ -196,6 +204,8 @@ async fn stretch(
             }
             Some(Heard::Frame(_)) => {}
             Some(Heard::Unreadable | Heard::Closed) => break,
+            // That it does not open says nothing of requests, which get through.
+            None if !was_open && now_ms - since_ms > CONNECT_MS => break,
             None if liveness.is_dead(now_ms) => {
                 News::Silent.tell();
                 break;
@@ -219,11 +229,11 @@ async fn stretch(
     }
     drop(socket);
     *was_live = true;
-    poll(server, list).await
+    poll(server, list, backoff).await
 }
 
 /// Where no socket comes about the list is asked for by pages, until another socket is tried.
-async fn poll(server: &Server, list: &mut Listed) -> Result<(), End> {
+async fn poll(server: &Server, list: &mut Listed, backoff: &mut Backoff) -> Result<(), End> {
     let until_ms = frame::now_ms() + SOCKET_AGAIN_MS;
     while frame::now_ms() < until_ms {
         let begun_ms = frame::now_ms();
@@ -238,6 +248,7 @@ async fn poll(server: &Server, list: &mut Listed) -> Result<(), End> {
             }
         }
         list.is_whole();
+        backoff.works(frame::now_ms());
         (list.sink)(ListUpdate::Connection(Connection::Polling));
         let took_ms = frame::now_ms() - begun_ms;
         let pause_ms = poll_pause_ms(frame::is_hidden()).max(took_ms * REST);

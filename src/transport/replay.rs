@@ -366,6 +366,8 @@ impl Reading {
                         let gone = Failure::new(what, FILE_GONE);
                         return self.finish(sink, events, Some(gone)).await;
                     }
+                    // What refers to a body that came was handed on.
+                    self.hand_on(std::mem::take(&mut events), true, sink);
                     fail(sink, what, AGAIN);
                     return Stopped::AtEnd;
                 }

@@ -88,6 +88,13 @@ impl VirtualList {
         }
     }
 
+    /// Stands where it stood: what is moved within the page begins at its top again, and no event says so.
+    pub(crate) fn stand_again(&self) {
+        let top_px = self.viewport.borrow().scroll_top_px();
+        sizes::set_scroll_top(&self.scroller, top_px);
+        (self.request_frame)();
+    }
+
     /// Scrolls on from where it is, as the reader would.
     pub(crate) fn scroll_by(&self, by_px: f64) {
         self.intent.act();

@@ -110,7 +110,11 @@ impl Window {
             make("diff__space"),
             make("diff__space"),
         );
-        // A row that is drawn again has its elements again, and in them what was drawn before.
+        // A row that is drawn again has its elements again, and in them what was drawn before; it stands where it stood.
+        let top_px = match scroller.has_child_nodes() {
+            true => measure::scroll_top(&scroller),
+            false => 0.0,
+        };
         dom::write_text(&scroller, "");
         dom::insert_before(&lines, &above, None);
         dom::insert_before(&lines, &below, None);
@@ -128,7 +132,7 @@ impl Window {
             widened: RefCell::default(),
             stays: Cell::default(),
             list: RefCell::new(list),
-            top_px: Cell::new(0.0),
+            top_px: Cell::new(top_px),
             width_px: Cell::new(choices.0.width_px.get()),
             laid_out: Cell::new(false),
             heights: RefCell::default(),
@@ -151,6 +155,9 @@ impl Window {
         window.list.borrow_mut().show(shown);
         window.widen_again();
         window.begin();
+        if top_px > 0.0 {
+            measure::set_scroll_top(&window.scroller, top_px);
+        }
         window
     }
 

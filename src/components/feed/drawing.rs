@@ -55,6 +55,9 @@ pub(super) fn drawing(
         let (Some(context), Some(list)) = (context.upgrade(), list.upgrade()) else {
             return;
         };
+        if context.is_taken_down() {
+            return;
+        }
         if frame::now_ms() < context.held_until_ms.get() {
             return context.store.ask_frame();
         }

@@ -146,10 +146,12 @@ impl FeedView {
             // Without a row they scroll, and in a button they press it.
             ("ArrowUp" | "ArrowDown" | "PageUp" | "PageDown", _) => on_row(),
             ("Enter", _) => on_row() && !in_control(),
-            (" ", _) => !in_control(),
-            (name, _) if name.ends_with("ArrowLeft") || name.ends_with("ArrowRight") => true,
+            (" ", _) => self.context.shortcuts.get() && !in_control(),
+            (name, _) if name.ends_with("ArrowLeft") || name.ends_with("ArrowRight") => {
+                !dom::began_in_wide(&event, self.list.scroller())
+            }
             ("End", _) => true,
-            (name, _) => name.chars().count() == 1 && self.shortcuts.get(),
+            (name, _) => name.chars().count() == 1 && self.context.shortcuts.get(),
         };
         if !asks {
             return;

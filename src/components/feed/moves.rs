@@ -57,7 +57,11 @@ impl FeedView {
         }
         let taken = match keys::asked(&key.name, key.control, began) {
             None => false,
-            Some(Asked::Command(_, Letter::Yes) | Asked::Begins) if !self.shortcuts.get() => false,
+            Some(Asked::Command(_, Letter::Yes) | Asked::Begins)
+                if !self.context.shortcuts.get() =>
+            {
+                false
+            }
             Some(Asked::Begins) => {
                 self.began.set(key.name.chars().next());
                 true

@@ -47,7 +47,7 @@ fn bar(ctx: Ctx) -> impl IntoView {
         })
         .on(ev::keydown, move |event| {
             match event.key().as_str() {
-                _ if event.is_composing() => return,
+                _ if dom::is_composing(&event) => return,
                 "Enter" => {
                     let forward = !dom::has_shift(&event);
                     ctx.with_value(|context| context.go_to_hit(forward));

@@ -11,7 +11,7 @@ use leptos::prelude::*;
 
 use super::{counts, empty, of_feed};
 use crate::components::Ctx;
-use sum::file_view;
+use sum::{Chosen, file_view};
 pub(super) use tree::FILES_AT_ONCE;
 use tree::tree;
 
@@ -20,6 +20,27 @@ const MOST_TURNS: usize = 100;
 
 /// The tab.
 pub(super) fn view(ctx: Ctx) -> AnyView {
+    let version = ctx.with_value(|context| context.panel.version.clone());
+    let chosen = ArcMemo::new(move |_| {
+        version.track();
+        ctx.with_value(|context| {
+            let scope = context.panel.scope.get();
+            let path = context.panel.file.get()?;
+            let feed = context.store.feed();
+            let changed = files(&feed, scope);
+            let file = changed.files.iter().find(|file| file.path == path)?;
+            Some(Chosen::new(context, &feed, file))
+        })
+    });
+    let file = move || {
+        let chosen = chosen.get()?;
+        Some(ctx.with_value(|context| file_view(ctx, &context.store.feed(), chosen)))
+    };
+    (list(ctx), file).into_any()
+}
+
+/// All files, as a tree.
+fn list(ctx: Ctx) -> AnyView {
     of_feed(ctx, move |context, feed| {
         let scope = context.panel.scope.get();
         let changed = files(feed, scope);
@@ -30,13 +51,7 @@ pub(super) fn view(ctx: Ctx) -> AnyView {
             );
         }
         let tree = tree(ctx, context, &changed);
-        let path = context.panel.file.get();
-        let file = changed
-            .files
-            .iter()
-            .find(|file| Some(&file.path) == path.as_ref());
-        let file = file.map(|file| file_view(ctx, context, feed, file));
-        (head(ctx, feed, scope, &changed), tree, file).into_any()
+        (head(ctx, feed, scope, &changed), tree).into_any()
     })
 }
 

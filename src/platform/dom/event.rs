@@ -69,7 +69,7 @@ pub(crate) fn began_in_control(event: &Event, until: &Element) -> bool {
         }
         if matches!(
             element.tag_name().as_str(),
-            "BUTTON" | "A" | "INPUT" | "SELECT" | "TEXTAREA" | "SUMMARY"
+            "BUTTON" | "A" | "INPUT" | "SELECT" | "TEXTAREA" | "SUMMARY" | "AUDIO" | "VIDEO"
         ) {
             return true;
         }
@@ -77,10 +77,28 @@ pub(crate) fn began_in_control(event: &Event, until: &Element) -> bool {
     false
 }
 
+/// Whether the event began at, or in, what can be scrolled to the side by keys.
+pub(crate) fn began_in_wide(event: &Event, until: &Element) -> bool {
+    let path = event.composed_path();
+    let within = path.iter().map_while(|node| {
+        let element = node.dyn_into::<Element>().ok()?;
+        (&element != until).then_some(element)
+    });
+    within
+        .filter(|element| element.has_attribute("tabindex"))
+        .any(|element| element.scroll_width() > element.client_width())
+}
+
+/// Whether the key is one of who composes a character: it chooses, commits or gives up what is composed.
+pub(crate) fn is_composing(key: &web_sys::KeyboardEvent) -> bool {
+    // WebKit says of the one that commits that nothing is composed any more, but for this code.
+    key.is_composing() || key.key_code() == 229
+}
+
 /// What a key event says; `None` for other events and for keys meant for the browser or a text field.
 pub(crate) fn key_of(event: &Event) -> Option<Key> {
     let key: &web_sys::KeyboardEvent = event.dyn_ref()?;
-    if key.alt_key() || key.meta_key() || key.is_composing() {
+    if key.alt_key() || key.meta_key() || is_composing(key) {
         return None;
     }
     let from = event.composed_path().get(0);
@@ -133,9 +151,7 @@ pub(crate) fn place_above(event: &Event, opener: &str, around: &str, width_px: f
     if let Some((floating, bounds)) = &opens {
         let around = floating.closest(around).ok().flatten();
         let top_px = around.map_or(bounds.top(), |it| it.get_bounding_client_rect().top());
-        let size = |size: Result<JsValue, JsValue>| size.ok().and_then(|px| px.as_f64());
-        let window_px = size(window().inner_width()).unwrap_or_default();
-        let height_px = size(window().inner_height()).unwrap_or_default();
+        let (window_px, height_px) = window_size_px();
         let left_px = bounds.left().min(window_px - width_px - 8.0).max(8.0);
         let bottom_px = height_px - top_px + 4.0;
         let place = format!("auto auto {} {}", px(bottom_px), px(left_px));
@@ -144,20 +160,33 @@ pub(crate) fn place_above(event: &Event, opener: &str, around: &str, width_px: f
     opens.is_some()
 }
 
-/// Puts the floating element an event is about below the one that a selector finds beside it, their right edges in line.
-/// False where it closes.
+/// Puts the floating element an event is about below the one that a selector finds beside it, their edges in line at the
+/// side that is nearer; where it is higher than the room there, it scrolls. False where it closes.
 pub(crate) fn place_below(event: &Event, opener: &str) -> bool {
     let opens = floating_by(event, opener);
     if let Some((floating, bounds)) = &opens {
-        let width = window().inner_width().ok().and_then(|width| width.as_f64());
-        let right = width.unwrap_or_default() - bounds.right();
-        set_style(
-            floating,
-            "inset",
-            &format!("{} {} auto auto", px(bounds.bottom() + 4.0), px(right)),
-        );
+        let (width_px, height_px) = window_size_px();
+        let top_px = bounds.bottom() + 4.0;
+        let right_px = width_px - bounds.right();
+        let (right, left) = match right_px <= bounds.left() {
+            true => (px(right_px), "auto".to_owned()),
+            false => ("auto".to_owned(), px(bounds.left())),
+        };
+        let place = format!("{} {right} auto {left}", px(top_px));
+        set_style(floating, "inset", &place);
+        set_style(floating, "max-block-size", &px(height_px - top_px - 8.0));
     }
     opens.is_some()
+}
+
+/// Width and height of what is seen of the page.
+fn window_size_px() -> (f64, f64) {
+    let size = |size: Result<JsValue, JsValue>| size.ok().and_then(|px| px.as_f64());
+    let (width, height) = (window().inner_width(), window().inner_height());
+    (
+        size(width).unwrap_or_default(),
+        size(height).unwrap_or_default(),
+    )
 }
 
 /// The floating element that is about to open, and where the one stands that a selector finds beside it.

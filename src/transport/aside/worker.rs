@@ -90,6 +90,10 @@ impl Session {
                 self.hand_over(true);
                 self.tell(ENDED, Packed::default());
             }
+            // The page has more than this: what it has stays, and nothing will go on.
+            Update::Stopped(failure) | Update::Failed(failure) if self.is_behind() => {
+                self.tell(STOPPED, packed(&failure));
+            }
             Update::Stopped(failure) => {
                 self.hand_over(true);
                 self.tell(STOPPED, packed(&failure));
@@ -108,6 +112,11 @@ impl Session {
             | Update::MayAnswer(_)
             | Update::CaughtUp => {}
         }
+    }
+
+    /// Whether some of what the page has did not come here.
+    fn is_behind(&self) -> bool {
+        self.n_known.get().is_some_and(|n_known| n_known > 0)
     }
 
     fn take_events(&self, events: &mut [ChatEvent]) {

@@ -28,7 +28,12 @@ impl Window {
             (self.me.clone(), self.me.clone(), self.me.clone());
         let keys = dom::listen(&self.scroller, "keydown", move |event| {
             let Some(me) = for_keys.upgrade() else { return };
-            if dom::key_of(&event).is_some_and(|key| !key.control && me.on_key(&key.name)) {
+            let single = me.choices.0.shortcuts.get();
+            let asks = dom::key_of(&event).is_some_and(|key| {
+                let is_free = single || key.name.chars().count() > 1;
+                !key.control && is_free && me.on_key(&key.name)
+            });
+            if asks {
                 event.prevent_default();
                 event.stop_propagation();
             }

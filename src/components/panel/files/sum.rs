@@ -17,20 +17,38 @@ use crate::components::{Context, Ctx, diff, output};
 /// Diffs that are shown one after another; the newest.
 const MOST_DIFFS: usize = 50;
 
+/// What is shown of one file. It is drawn anew where this changes, and not with all of the panel: a diff keeps its place, and
+/// what is selected in it.
+#[derive(Clone, PartialEq)]
+pub(super) struct Chosen {
+    file: ChangedFile,
+    sum: Sum,
+    /// Of what refresh of the panel, where more is shown of it than this tells: how far a load is.
+    refresh: Option<u32>,
+}
+
+impl Chosen {
+    pub(super) fn new(context: &Rc<Context>, feed: &Feed, file: &ChangedFile) -> Chosen {
+        let loaded = |id: BlockId| {
+            let body = edit_at(feed, id)?.full_diff.as_ref()?;
+            let text = context.wholes.text(&(id, Spot::Diff), body)?;
+            Some(text.into_owned())
+        };
+        let sum = edits_of(feed, file, loaded);
+        let loads =
+            matches!(&sum, Sum::Apart { edits, .. } if edits.iter().any(|edit| !edit.whole));
+        Chosen {
+            file: file.clone(),
+            sum,
+            refresh: loads.then(|| context.panel.version.get_untracked()),
+        }
+    }
+}
+
 /// One file: where it was edited, and what came of it.
-pub(super) fn file_view(
-    ctx: Ctx,
-    context: &Rc<Context>,
-    feed: &Feed,
-    file: &ChangedFile,
-) -> impl IntoView + use<> {
-    let loaded = |id: BlockId| {
-        let body = edit_at(feed, id)?.full_diff.as_ref()?;
-        let text = context.wholes.text(&(id, Spot::Diff), body)?;
-        Some(text.into_owned())
-    };
+pub(super) fn file_view(ctx: Ctx, feed: &Feed, chosen: Chosen) -> impl IntoView + use<> {
+    let (file, sum) = (&chosen.file, chosen.sum);
     let last = file.edits.last().copied();
-    let sum = edits_of(feed, file, loaded);
     let (added, removed) = match &sum {
         Sum::Whole {
             lines_added,
