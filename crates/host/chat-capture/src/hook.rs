@@ -315,7 +315,8 @@ impl Asked {
     }
 
     fn is_known(&self) -> Result<bool, Error> {
-        let path = format!("sessions/{}/summary", self.session_id);
+        // The cheapest that says it, however long the log is: the agent waits.
+        let path = format!("sessions/{}/events?limit=1&max_bytes=1", self.session_id);
         match self.get(&self.client, &path) {
             Ok(_) => Ok(true),
             Err(Error::NotFound { .. } | Error::Refused { .. }) => Ok(false),

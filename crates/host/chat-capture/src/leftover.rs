@@ -11,7 +11,7 @@ use chat_event::{ChatEvent, Payload};
 
 use crate::client::Error;
 use crate::sources::{Entered, ReadLog, Sources, Turn, Words};
-use crate::spool::{Batch, Reader, is_at, keep, spool_error};
+use crate::spool::{Batch, Reader, is_at, keep, open_to_lock, spool_error};
 
 /// What [`Leftover::next_new`] gives.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl Leftover {
     ///
     /// Where the disk refuses.
     pub fn open(path: &Path) -> Result<Option<Self>, Error> {
-        let lock = match File::open(path) {
+        let lock = match open_to_lock(path) {
             Ok(lock) => lock,
             Err(why) if why.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(spool_error("open", path, source)),

@@ -10,6 +10,8 @@ use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::spool::make_dir;
+
 /// Bytes that are held in memory.
 const MEMORY_BYTES: usize = 8 * 1024 * 1024;
 
@@ -156,6 +158,8 @@ impl State {
 }
 
 fn unnamed_file(dir: &Path) -> std::io::Result<File> {
+    // The first event that is kept makes it, and that may come later.
+    let _ = make_dir(dir);
     let path = dir.join(format!(".passing-{}", std::process::id()));
     let mut options = File::options();
     options.read(true).write(true).create(true).truncate(true);

@@ -196,9 +196,19 @@ pub(crate) fn dialect_of(path: &Path) -> Option<Dialect> {
     Dialect::from_word(stem.rsplit_once('.')?.1)
 }
 
+/// Opens a file so that it can be locked. Where files lie on a server of the network (NFS), only who may write to one has it
+/// alone; what cannot be written to can be read, and locked elsewhere.
+pub(crate) fn open_to_lock(path: &Path) -> std::io::Result<File> {
+    let to_write = File::options().read(true).write(true).open(path);
+    to_write.or_else(|why| match why.kind() {
+        std::io::ErrorKind::NotFound => Err(why),
+        _ => File::open(path),
+    })
+}
+
 /// Whether a process writes to this spool, or sends it.
 pub(crate) fn is_held(path: &Path) -> bool {
-    let lock = File::open(path).map(|file| file.try_lock());
+    let lock = open_to_lock(path).map(|file| file.try_lock());
     matches!(lock, Ok(Err(std::fs::TryLockError::WouldBlock)))
 }
 

@@ -49,6 +49,12 @@ pub(crate) struct Given {
 pub(crate) fn read(program: &Command, args: Vec<OsString>) -> Result<Given, String> {
     let matches = match program.clone().try_get_matches_from(&args) {
         Ok(matches) => matches,
+        // An agent whose hook fails is stopped, or takes it for a no.
+        Err(why) if why.use_stderr() && args.get(1).is_some_and(|name| name == "hook") => {
+            let said = of_environment(program, &args, &why);
+            eprint!("{}", said.unwrap_or_else(|| why.to_string()));
+            std::process::exit(0);
+        }
         Err(why) => {
             if let Some(said) = of_environment(program, &args, &why) {
                 eprint!("{said}");

@@ -109,7 +109,8 @@ pub(crate) fn going_with_us(
 #[cfg(unix)]
 fn remove_when_ended() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) else {
+    let heeded = crate::signals::heeded(&[SIGINT, SIGTERM, SIGHUP]);
+    let Ok(mut signals) = signal_hook::iterator::Signals::new(heeded) else {
         return;
     };
     std::thread::spawn(move || {

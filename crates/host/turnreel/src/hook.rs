@@ -7,10 +7,12 @@ use std::sync::Arc;
 use chat_capture::{Asked, RewriteAll};
 use chat_event::ChatEvent;
 use chat_feed::mask::LiveMasker;
+use clap::builder::FalseyValueParser;
 
 use crate::config;
 use crate::data_dir;
 use crate::pipe::{EndpointArgs, endpoint_finder};
+use crate::signals;
 
 /// More than a hook is ever handed.
 const INPUT_BYTES: u64 = 16 * 1024 * 1024;
@@ -22,7 +24,7 @@ pub(crate) struct Args {
     server: EndpointArgs,
 
     /// Mask secrets before they are kept or sent; so it is where turnreel.toml in the data folder says `mask = true`.
-    #[arg(long, env = "TURNREEL_MASK")]
+    #[arg(long, env = "TURNREEL_MASK", value_parser = FalseyValueParser::new())]
     mask: bool,
 }
 
@@ -92,7 +94,8 @@ impl Stops {
     #[cfg(unix)]
     fn listen() -> Result<Stops, String> {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-        let signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
+        let heeded = signals::heeded(&[SIGINT, SIGTERM, SIGHUP]);
+        let signals = signal_hook::iterator::Signals::new(heeded)
             .map_err(|why| format!("could not listen for signals: {why}"))?;
         Ok(Stops { signals })
     }

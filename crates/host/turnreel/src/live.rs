@@ -239,6 +239,12 @@ impl Live {
         (state.epoch.clone(), state.head, state.released)
     }
 
+    /// Whether the log has the event of this number under this epoch: pages have it a moment before followers are told.
+    pub(crate) fn has_stored(&self, epoch: &str, seq: u64) -> bool {
+        let (stored_under, stored) = self.session.position();
+        stored_under == epoch && seq <= stored
+    }
+
     /// Whether all after `seq` can be had from the ring.
     pub(crate) fn reaches(&self, seq: u64) -> bool {
         let state = locked(&self.state);

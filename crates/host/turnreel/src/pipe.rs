@@ -10,12 +10,14 @@ use std::time::Duration;
 use chat_capture::{Dialect, Endpoint, FindEndpoint, Outcome, Pipe, Rewrite};
 use chat_event::{ChatEvent, bodies};
 use chat_feed::mask::LiveMasker;
+use clap::builder::FalseyValueParser;
 
 use crate::cli::DataArg;
 use crate::config;
 use crate::data_dir::{self, ServerFile};
 use crate::masking;
 use crate::serve::spool_dir;
+use crate::{signals, socket_owner};
 
 /// What `turnreel pipe` is told.
 #[derive(Debug, clap::Args)]
@@ -41,7 +43,7 @@ pub(crate) struct Args {
 
     /// Mask secrets before they are kept or sent; so it is where turnreel.toml in the data folder says `mask = true`. What is
     /// passed on stays as it is.
-    #[arg(long, env = "TURNREEL_MASK")]
+    #[arg(long, env = "TURNREEL_MASK", value_parser = FalseyValueParser::new())]
     mask: bool,
 
     /// Wait at the end so many seconds for a server that takes nothing; what it has not taken then is sent later.
@@ -52,7 +54,7 @@ pub(crate) struct Args {
 /// Which server.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct EndpointArgs {
-    /// The server's address [default: the one that serves the data folder].
+    /// The server's address, on this machine [default: the one that serves the data folder].
     #[arg(long, value_name = "URL", env = "TURNREEL_ENDPOINT")]
     endpoint: Option<String>,
 
@@ -87,6 +89,14 @@ impl EndpointArgs {
             Some(url) => chat_capture::spools_for(&spool, url),
             None => spool,
         }
+    }
+
+    /// Whether there is a folder to keep events in, and the address that is named can be spoken to.
+    fn check(&self) -> Result<(), String> {
+        data_dir::resolve(self.data_arg())?;
+        let named = self.endpoint.as_deref();
+        let checked = named.map_or(Ok(()), chat_capture::check_endpoint);
+        checked.map_err(|why| why.to_string())
     }
 
     /// The address that is named, unless it is that of the data folder's server.
@@ -124,6 +134,14 @@ pub(crate) fn command(args: Args) -> ExitCode {
 }
 
 fn run(args: Args) -> Result<ExitCode, String> {
+    if let Err(why) = args.server.check() {
+        // The agent is not to be stopped for it.
+        eprintln!("turnreel pipe: nothing is kept of it, all is passed on: {why}");
+        let passed_on = std::io::copy(&mut std::io::stdin(), &mut std::io::stdout());
+        return passed_on
+            .map(|_| ExitCode::FAILURE)
+            .map_err(|why| format!("could not pass it on: {why}"));
+    }
     let dir = data_dir::resolve(args.server.data_arg())?;
     let spool_dir = args.server.spool_dir(&dir);
     let sent_by = match args.server.other_endpoint(&dir) {
@@ -225,15 +243,13 @@ fn report(outcome: &Outcome, sent_by: &str) -> ExitCode {
 
 /// Looks for the server anew each time: it may have been started again on another port.
 pub(crate) fn endpoint_finder(args: EndpointArgs) -> Result<FindEndpoint, String> {
+    args.check()?;
     let EndpointArgs {
         endpoint,
         token_file,
         token,
         data,
     } = args;
-    if let Some(url) = &endpoint {
-        chat_capture::check_endpoint(url).map_err(|why| why.to_string())?;
-    }
     let dir = data_dir::resolve(data.data)?;
     Ok(Box::new(move || {
         let url = match &endpoint {
@@ -244,6 +260,12 @@ pub(crate) fn endpoint_finder(args: EndpointArgs) -> Result<FindEndpoint, String
                     .map_err(|_| format!("no server is running for {}", dir.display()))?;
                 let file: ServerFile = serde_json::from_str(&text)
                     .map_err(|why| format!("could not read {}: {why}", path.display()))?;
+                if socket_owner::is_of_another_user(&file.url) {
+                    let (dir, url) = (dir.display(), file.url);
+                    return Err(format!(
+                        "no server is running for {dir}: what listens at {url} is another user's"
+                    ));
+                }
                 file.url
             }
         };
@@ -267,7 +289,8 @@ fn count_signals(stops: &Arc<AtomicUsize>) -> Result<(), String> {
     #[cfg(unix)]
     {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-        let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
+        let heeded = signals::heeded(&[SIGINT, SIGTERM, SIGHUP]);
+        let mut signals = signal_hook::iterator::Signals::new(heeded)
             .map_err(|why| format!("could not listen for signals: {why}"))?;
         let stops = stops.clone();
         std::thread::spawn(move || {

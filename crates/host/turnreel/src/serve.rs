@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use chat_store::{Options, Store, SyncPolicy};
+use clap::builder::FalseyValueParser;
 use tokio::net::{TcpListener, TcpSocket};
 use tracing::level_filters::LevelFilter;
 
@@ -22,7 +23,7 @@ use crate::masking::Masking;
 use crate::state::State;
 use crate::tokens::Record;
 use crate::watch::{self, Watch, Watching};
-use crate::{assets, data_dir, doors, examples, leftovers, panics, server, tokens};
+use crate::{assets, data_dir, doors, examples, leftovers, panics, server, signals, tokens};
 use page::{announce, lead_to, page_at};
 
 /// The port where none is asked for.
@@ -54,7 +55,7 @@ pub(crate) struct Args {
     ready_json: bool,
 
     /// Begin an empty data folder without the example sessions.
-    #[arg(long, env = "TURNREEL_NO_EXAMPLES")]
+    #[arg(long, env = "TURNREEL_NO_EXAMPLES", value_parser = FalseyValueParser::new())]
     no_examples: bool,
 
     /// When events are made to survive a power failure; they survive a crash of the server in any case.
@@ -75,7 +76,7 @@ pub(crate) struct Args {
     hosts: Vec<String>,
 
     /// Mask secrets before they are stored. What is masked is gone: nobody can read it again. Names and addresses stay.
-    #[arg(long, env = "TURNREEL_MASK")]
+    #[arg(long, env = "TURNREEL_MASK", value_parser = FalseyValueParser::new())]
     mask: bool,
 
     #[command(flatten)]
@@ -174,7 +175,7 @@ fn fail(why: &str) -> ExitCode {
 
 async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
     // Asked for before anything is opened: a stop during a long start must be a stop too.
-    let stop = stop_signal()?;
+    let mut stop = Box::pin(stop_signal()?);
     let dir = data_dir::resolve(args.data.data)?;
     check_address(args.listen, &dir)?;
     let sync = match args.sync {
@@ -189,13 +190,20 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
         segment_bytes: args.segment_mib.saturating_mul(1024 * 1024),
         open_logs: doors::open_logs(),
     };
-    let opened = tokio::task::spawn_blocking(move || Store::open(&opening_dir, options))
-        .await
-        .map_err(|why| why.to_string())?;
+    let opening = tokio::task::spawn_blocking(move || Store::open(&opening_dir, options));
+    let opened = tokio::select! {
+        opened = opening => opened.map_err(|why| why.to_string())?,
+        () = &mut stop => return Ok(()),
+    };
     if let (Err(chat_store::Error::Locked { .. }), Some(watch)) = (&opened, &watch)
         && let Some(server) = data_dir::server_file(&dir)
     {
-        return lead_to(&server, &dir, watch);
+        let opens = watch.open;
+        let leading = tokio::task::spawn_blocking(move || lead_to(&server, &dir, opens));
+        return tokio::select! {
+            led = leading => led.map_err(|why| why.to_string())?,
+            () = &mut stop => Ok(()),
+        };
     }
     let store = opened.map_err(|why| data_dir::why_not_opened(&dir, &why))?;
     let listener = match listen(args.listen) {
@@ -260,12 +268,19 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
         )));
     }
     let report = watching.as_ref().map(|_| watch::report(&found));
-    announce(&url, &token, args.ready_json, &dir, report.as_deref())?;
+    if let Err(why) = announce(&url, &token, args.ready_json, &dir, report.as_deref()) {
+        if args.ready_json {
+            // Who started it waits for this alone.
+            data_dir::remove_server_file(&dir);
+            return Err(why);
+        }
+        tracing::error!("{why}");
+    }
     if open {
         watch::open_page(&page_at(&url, &token));
     }
     tokio::task::spawn_blocking(assets::warm_up);
-    let sending = tokio::spawn(leftovers::take_in(state.clone(), dir.clone()));
+    let sending = tokio::spawn(leftovers::take_in(state.clone(), dir.clone(), url.clone()));
     // Nothing is told any more when the logs are closed; how far it was told is noted when they are.
     let halted = Arc::new(Mutex::new(None));
     let halting = halted.clone();
@@ -357,10 +372,22 @@ fn stop_signal() -> Result<impl Future<Output = ()> + Send, String> {
             |kind| signal(kind).map_err(|why| format!("could not listen for signals: {why}"));
         let mut terminate = listen(SignalKind::terminate())?;
         let mut interrupt = listen(SignalKind::interrupt())?;
+        let hangup = signals::heeded(&[signal_hook::consts::SIGHUP]);
+        let mut hangup = match hangup.is_empty() {
+            true => None,
+            false => Some(listen(SignalKind::hangup())?),
+        };
         Ok(async move {
+            let closed = async {
+                match &mut hangup {
+                    Some(hangup) => drop(hangup.recv().await),
+                    None => std::future::pending().await,
+                }
+            };
             tokio::select! {
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
+                () = closed => {}
             }
         })
     }

@@ -87,7 +87,10 @@ pub(crate) fn tell(
     let (resume, known) = match from {
         From::Beginning => (Resume::None, 0),
         From::Now => (Resume::None, head),
-        From::Cursor(of, seq) if of.as_ref().is_some_and(|of| *of != epoch) || seq > head => {
+        From::Cursor(of, seq)
+            if of.as_ref().is_some_and(|of| *of != epoch)
+                || (seq > head && !live.has_stored(&epoch, seq)) =>
+        {
             (Resume::Reset, 0)
         }
         From::Cursor(_, seq) => (Resume::Ok, seq),

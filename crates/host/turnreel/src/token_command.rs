@@ -1,6 +1,7 @@
 //! `turnreel token`: makes, lists and revokes tokens. A running server sees the change by itself.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 use chat_store::{SessionId, now_ms};
@@ -9,6 +10,7 @@ use crate::cli::DataArg;
 use crate::data_dir;
 use crate::scope::Scope;
 use crate::tokens::{self, Record, Wanted};
+use crate::trace;
 
 /// What `turnreel token` is told.
 #[derive(Debug, clap::Subcommand)]
@@ -98,6 +100,7 @@ fn run(command: Command) -> Result<(), String> {
         } => {
             let dir = data_dir::resolve(data.data)?;
             data_dir::make_private(&dir)?;
+            let session = session.map(|session| known(&dir, session)).transpose()?;
             let wanted = Wanted {
                 scopes: scopes
                     .iter()
@@ -133,6 +136,19 @@ fn run(command: Command) -> Result<(), String> {
                 _ => Ok(()),
             }
         }
+    }
+}
+
+/// The session that is meant: that of this id, or the only one whose id begins so. One that is still to come may be meant.
+fn known(dir: &Path, session: SessionId) -> Result<SessionId, String> {
+    let id = session.as_str();
+    let Some(log) = trace::log_of(dir, id)? else {
+        eprintln!("There is no session {id} yet in {}", dir.display());
+        return Ok(session);
+    };
+    match trace::id_in(&log).map(|id| SessionId::parse(&id)) {
+        Some(Ok(found)) => Ok(found),
+        _ => Ok(session),
     }
 }
 

@@ -16,6 +16,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use chat_capture::{Agent, Follow, FollowSettings, Found, Place, places};
+use clap::builder::FalseyValueParser;
 
 use crate::masking;
 use crate::serve::{self, spool_dir};
@@ -42,7 +43,7 @@ pub(crate) struct Args {
     skip: Vec<Agent>,
 
     /// Do not open the page in a browser.
-    #[arg(long, env = "TURNREEL_NO_OPEN")]
+    #[arg(long, env = "TURNREEL_NO_OPEN", value_parser = FalseyValueParser::new())]
     no_open: bool,
 
     #[command(flatten)]

@@ -68,21 +68,24 @@ impl Follow {
             true => Ok(()),
             false => opencode.look(since_ms, kept),
         };
-        let (more, news) = match looked.and_then(|()| opencode.read(kept)) {
+        let (more, news, away) = match looked.and_then(|()| opencode.read(kept)) {
             Ok((more, mut news)) => {
                 let rests = RestsMs {
                     long: duration_ms(LONG_REST),
                     rest: duration_ms(REST),
                     quiet: duration_ms(QUIET),
                 };
-                news.extend(opencode.settle(now_ms(), rests, MOST_LOADED));
-                (more, news)
+                let (ended, away) = opencode.settle(now_ms(), rests, MOST_LOADED);
+                news.extend(ended);
+                (more, news, away)
             }
             // It is being written: the next look finds it whole.
-            Err(why) if why.kind() == std::io::ErrorKind::WouldBlock => (false, Vec::new()),
+            Err(why) if why.kind() == std::io::ErrorKind::WouldBlock => {
+                (false, Vec::new(), Vec::new())
+            }
             Err(why) => {
                 self.warn_opencode(&why, taker);
-                (false, Vec::new())
+                (false, Vec::new(), Vec::new())
             }
         };
         for news in news {
@@ -91,6 +94,10 @@ impl Follow {
             if !opencode.is_some_and(|it| it.is_put_off(&news.session)) {
                 self.hand_on_opencode(news, taker);
             }
+        }
+        // What they are compared with goes as they do; the log tells it anew.
+        if let Some(sources) = self.sources.get_mut(Dialect::OpenCodeEvents.word()) {
+            away.iter().for_each(|session| sources.forget(session));
         }
         self.opencode_is_due = more;
         if !more {

@@ -208,8 +208,13 @@ impl OpenCode {
         Some((Sought::File(path), &mut self.holders))
     }
 
-    /// Ends sessions that rest, and puts away what is held of them.
-    pub(super) fn settle(&mut self, at_ms: i64, rests: RestsMs, most_loaded: usize) -> Vec<News> {
+    /// Ends sessions that rest, and puts away what is held of them: what is to be told, and whose that is.
+    pub(super) fn settle(
+        &mut self,
+        at_ms: i64,
+        rests: RestsMs,
+        most_loaded: usize,
+    ) -> (Vec<News>, Vec<String>) {
         let mut news = Vec::new();
         let mut away = Vec::new();
         // Nothing more comes of any of them once nobody has the database.
@@ -235,8 +240,8 @@ impl OpenCode {
                 told: bus.told.clone(),
             });
         }
-        for session in away {
-            self.loaded.remove(&session);
+        for session in &away {
+            self.loaded.remove(session);
         }
         while self.loaded.len() > most_loaded {
             let oldest = self.loaded.iter().min_by_key(|(_, bus)| bus.used);
@@ -244,8 +249,9 @@ impl OpenCode {
                 break;
             };
             self.loaded.remove(&session);
+            away.push(session);
         }
-        news
+        (news, away)
     }
 
     /// Tells all of a session up to there, from its beginning.

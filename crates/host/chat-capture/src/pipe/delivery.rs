@@ -173,6 +173,7 @@ impl Shared {
         let lost = self.queue.lost_bytes();
         if lost > 0 {
             self.note(format!("{lost} bytes were passed on but could not be read"));
+            outcome.lost = outcome.lost.max(1);
         }
         outcome.notes.append(&mut locked(&self.notes));
     }

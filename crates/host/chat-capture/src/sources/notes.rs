@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use crate::client::Error;
-use crate::spool::{is_at, is_held, make_dir, safe_name, spool_error};
+use crate::spool::{is_at, is_held, make_dir, open_to_lock, safe_name, spool_error};
 
 /// A session of which nothing was told for so long is taken to be over: it is not gone on with.
 const FORGOTTEN_AFTER: Duration = Duration::from_hours(24 * 60);
@@ -116,7 +116,7 @@ pub(crate) fn forget_old(spool_dir: &Path, now: SystemTime) {
         return;
     };
     for path in entries.flatten().map(|entry| entry.path()) {
-        let Ok(file) = File::open(&path) else {
+        let Ok(file) = open_to_lock(&path) else {
             continue;
         };
         // Locked, so that who waits for it sees that it is gone, and makes another.

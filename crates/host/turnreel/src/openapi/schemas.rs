@@ -74,6 +74,7 @@ pub(super) fn all() -> Value {
             "properties": {
                 "epoch": text, "next": count, "head": count, "oldest": count,
                 "gaps": list("Gap"), "events": list("Event"),
+                "may": {"type": "array", "items": {"enum": ["answer"]}},
             },
         },
         "Session": session(&text, &count),

@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use chat_store::{Page, PageRequest, SessionId};
 use serde::Deserialize;
+use serde_json::json;
 
 use super::address::{Path, Query};
 use super::{body, ranged};
@@ -101,6 +102,7 @@ const PAGE_BYTES: usize = 1024 * 1024;
 
 pub(super) async fn page(
     FromState(state): FromState<State>,
+    Extension(grant): Extension<Arc<Grant>>,
     Path(session): Path<String>,
     Query(query): Query<PageQuery>,
     headers: HeaderMap,
@@ -114,7 +116,8 @@ pub(super) async fn page(
     })?;
     let (current, head, _) = live.position();
     let names_epoch = epoch.is_some();
-    if epoch.is_some_and(|epoch| epoch != current) || after > head {
+    let is_beyond = after > head && !live.has_stored(&current, after);
+    if epoch.is_some_and(|epoch| epoch != current) || is_beyond {
         return Err(ApiError::new(
             StatusCode::GONE,
             "cursor_unknown",
@@ -144,14 +147,20 @@ pub(super) async fn page(
             page
         }
     };
-    let tag = tag_of(&page, after, bodies);
+    let may = grant.may();
+    let tag = tag_of(&page, after, bodies, &may);
     if ranged::is_known(&headers, &tag) {
         let response = StatusCode::NOT_MODIFIED.into_response();
         return Ok(kept(response, &page, &tag, names_epoch));
     }
+    // Who is at the end, and has no socket, learns here what is allowed. A page that is kept is others' as well.
+    let may = match is_closed(&page) {
+        true => String::new(),
+        false => format!(r#""may":{},"#, json!(may)),
+    };
     // The events are lines of the log, so they are put into the answer as they are.
     let mut text = format!(
-        r#"{{"epoch":"{}","next":{},"head":{},"oldest":{},"gaps":{},"events":["#,
+        r#"{{"epoch":"{}","next":{},"head":{},"oldest":{},{may}"gaps":{},"events":["#,
         page.epoch,
         page.next,
         page.head,
@@ -166,7 +175,7 @@ pub(super) async fn page(
 
 /// What a page is known by. Behind a closed page there are others, so nothing can be added to it; what it says of the log's
 /// last number may be of yesterday then, and is above its own in any case.
-fn tag_of(page: &Page, after: u64, bodies: Bodies) -> String {
+fn tag_of(page: &Page, after: u64, bodies: Bodies, may: &[String]) -> String {
     let (next, n_gaps) = (page.next, page.gaps.len());
     let epoch = match bodies {
         Bodies::Referred => page.epoch.clone(),
@@ -176,7 +185,8 @@ fn tag_of(page: &Page, after: u64, bodies: Bodies) -> String {
         format!("\"{epoch}.{after}.{next}.{n_gaps}\"")
     } else {
         let head = page.head;
-        format!("\"{epoch}.{after}.{next}.{n_gaps}.{head}\"")
+        let may = may.concat();
+        format!("\"{epoch}.{after}.{next}.{n_gaps}.{head}.{may}\"")
     }
 }
 

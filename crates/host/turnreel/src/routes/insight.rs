@@ -176,7 +176,8 @@ pub(super) async fn search(
         ApiError::bad_request("bad_cursor", "after: expected a number or a cursor")
     })?;
     let (current, head, _) = live.position();
-    if epoch.is_some_and(|epoch| epoch != current) || after > head {
+    let is_beyond = after > head && !live.has_stored(&current, after);
+    if epoch.is_some_and(|epoch| epoch != current) || is_beyond {
         return Err(ApiError::new(
             axum::http::StatusCode::GONE,
             "cursor_unknown",

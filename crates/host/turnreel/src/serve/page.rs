@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::Path;
 
 use crate::data_dir::{self, ServerFile};
-use crate::watch::{self, Watch};
+use crate::watch;
 
 /// The folder is served already: that is where to look.
-pub(super) fn lead_to(server: &ServerFile, dir: &Path, watch: &Watch) -> Result<(), String> {
+pub(super) fn lead_to(server: &ServerFile, dir: &Path, opens: bool) -> Result<(), String> {
     let page = page_at(&server.url, &data_dir::token(dir)?);
     let mut said = format!(
         "turnreel is serving {} already\n\n  {page}\n",
@@ -20,9 +20,7 @@ pub(super) fn lead_to(server: &ServerFile, dir: &Path, watch: &Watch) -> Result<
     }
     print(&said)?;
     // The browser asks us for the way.
-    if watch.open
-        && let Some(opening) = watch::open_page(&page)
-    {
+    if opens && let Some(opening) = watch::open_page(&page) {
         let _ = opening.join();
     }
     Ok(())

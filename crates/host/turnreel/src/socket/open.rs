@@ -48,10 +48,12 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
         let following = live.follow();
         let (epoch, head, _) = live.position();
         let other_epoch = open.epoch.as_ref().is_some_and(|asked| *asked != epoch);
+        // What a page gave may not have been told to followers yet.
+        let is_beyond = |seq: u64| seq > head && !live.has_stored(&epoch, seq);
         let mut hole = None;
         let (resume, sent) = match open.after {
             None => (Resume::None, head),
-            Some(seq) if other_epoch || seq > head => (Resume::Reset, head),
+            Some(seq) if other_epoch || is_beyond(seq) => (Resume::Reset, head),
             Some(seq) if live.reaches(seq) => (Resume::Ok, seq),
             Some(seq) => {
                 // What the client misses may be what nobody has: then there is nothing to page.
@@ -68,7 +70,7 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
         self.send_hello(Hello {
             sub,
             epoch: epoch.clone(),
-            head,
+            head: head.max(sent),
             oldest: live.oldest,
             resume,
             ..Hello::default()
@@ -111,15 +113,16 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
         let (_, head, _) = live.position();
         let epoch = follower.epoch().to_owned();
         let other_epoch = open.epoch.as_ref().is_some_and(|asked| *asked != epoch);
+        let is_beyond = |seq: u64| seq > head && !live.has_stored(&epoch, seq);
         let (resume, known) = match open.after {
             None => (Resume::None, head),
-            Some(seq) if other_epoch || seq > head => (Resume::Reset, head),
+            Some(seq) if other_epoch || is_beyond(seq) => (Resume::Reset, head),
             Some(seq) => (Resume::Ok, seq),
         };
         self.send_hello(Hello {
             sub,
             epoch,
-            head,
+            head: head.max(known),
             oldest: live.oldest,
             resume,
             ..Hello::default()

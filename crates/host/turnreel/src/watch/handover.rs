@@ -11,6 +11,8 @@ use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
+use crate::socket_owner;
+
 /// A browser that is not running yet takes a while.
 const MOST_WAIT: Duration = Duration::from_secs(120);
 /// What connects and says nothing holds up the browser no longer.
@@ -90,7 +92,7 @@ impl Handover {
             .strip_prefix("GET ")
             .and_then(|rest| rest.split(' ').next())
             == Some(&self.path)
-            && is_our_user(from);
+            && socket_owner::is_ours(from);
         let head = if is_it {
             format!("303 See Other\r\nLocation: {address}\r\nReferrer-Policy: no-referrer")
         } else {
@@ -116,35 +118,6 @@ fn first_line(mut stream: &TcpStream) -> io::Result<String> {
     }
     let line = request.split(|byte| *byte == b'\r').next();
     Ok(String::from_utf8_lossy(line.unwrap_or_default()).into_owned())
-}
-
-/// Whether our own user connects from there, as far as the system says.
-fn is_our_user(from: SocketAddr) -> bool {
-    #[cfg(target_os = "linux")]
-    if let Ok(table) = std::fs::read_to_string("/proc/net/tcp")
-        && let Ok(ours) = std::fs::metadata("/proc/self")
-        && let Some(uid) = user_of(&table, from)
-    {
-        return uid == std::os::unix::fs::MetadataExt::uid(&ours);
-    }
-    let _ = from;
-    true
-}
-
-/// Whose the socket of that address is, by the system's table of them (`proc_net_tcp.txt` of the kernel's documentation).
-#[cfg(any(target_os = "linux", test))]
-fn user_of(table: &str, address: SocketAddr) -> Option<u32> {
-    let SocketAddr::V4(address) = address else {
-        return None;
-    };
-    // The bytes of the address stand as the machine has them in a number.
-    let ip = u32::from_ne_bytes(address.ip().octets());
-    let local = format!("{ip:08X}:{:04X}", address.port());
-    table.lines().find_map(|line| {
-        let mut fields = line.split_ascii_whitespace();
-        (fields.nth(1)? == local).then_some(())?;
-        fields.nth(5)?.parse().ok()
-    })
 }
 
 #[cfg(test)]
@@ -196,16 +169,5 @@ mod tests {
         let handover = Handover::new().expect("a port");
         let led = handover.lead_to("http://127.0.0.1:1/", &mut || false);
         assert!(led.is_err_and(|why| why.kind() == io::ErrorKind::Other));
-    }
-
-    #[test]
-    #[cfg(target_endian = "little")]
-    fn the_table_of_sockets_says_whose_a_connection_is() {
-        let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n   0: 0100007F:1D31 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 47 1 0\n   1: 0100007F:D2F4 0100007F:1D31 01 00000000:00000000 00:00000000 00000000  1001        0 48 1 0\n";
-        let user = |port| user_of(table, SocketAddr::from(([127, 0, 0, 1], port)));
-        assert_eq!(
-            (user(7473), user(54004), user(1)),
-            (Some(1000), Some(1001), None)
-        );
     }
 }
