@@ -54,6 +54,7 @@ impl FeedElement {
                     self.set_state("loading");
                 }
                 self.empty();
+                self.heard.set(false);
                 self.kept.borrow().clear();
                 // The server says what is allowed where that changes, and it has not.
                 self.offer_answers();

@@ -75,3 +75,20 @@ fn a_log_that_is_opened_for_one_that_failed_stands_without_its_error() {
         tab.expect_problems("404");
     });
 }
+
+#[test]
+fn an_element_that_goes_while_a_method_waits_takes_no_other_with_it() {
+    with_server("goes", 60, async |visit, program| {
+        let server = Server::start(&program).await;
+        let tab = page(&visit, &server).await;
+        let log = json!(ended("s"));
+        // Before the next frame, and before what the method needs is here.
+        tab.run(&format!("window.told = []; for (const ask of ['search', 'filter', 'expandAll', 'focusFeed']) {{ const feed = document.createElement('agent-feed'); document.body.append(feed); feed.append({log}); feed[ask]('x').then(() => told.push('done'), (why) => told.push(why)); feed.remove(); }}"))
+            .await;
+        tab.wait_for("each to be answered", SHORT, "told.length === 4")
+            .await;
+        tab.run(&format!("window.mine = document.createElement('agent-feed'); document.body.append(mine); mine.append({log}); await mine.ready; await __test.rest(mine);"))
+            .await;
+        assert!(tab.eval::<usize>("mine.rowCount").await > 3);
+    });
+}
