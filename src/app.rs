@@ -172,9 +172,9 @@ impl Page {
             let has_some = !rows.with(Rows::is_empty) || local.with(|local| !local.is_empty());
             has_some && open.get() == Open::Nothing && !refused.get()
         });
-        let seen = sessions::kept_seen();
+        let mut seen = sessions::kept_seen();
         // What is there on the first visit stays read.
-        sessions::keep_seen(&seen);
+        sessions::keep_seen(&mut seen);
         let list_shown = RwSignal::new(!first::list_is_hidden());
         let state = State {
             rows,

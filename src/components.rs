@@ -79,6 +79,8 @@ pub(crate) struct Context {
     pub(crate) store: Rc<FeedStore>,
     /// The list the rows are in; there is none while the element is being built.
     pub(crate) list: RefCell<Option<Rc<VirtualList>>>,
+    /// What the reader has their hand on.
+    hand: selecting::Hand,
     /// Whether keys without a modifier act; else they are the page's around.
     pub(crate) shortcuts: Rc<Cell<bool>>,
     /// Whether the session goes on while it is shown.
@@ -145,6 +147,7 @@ impl Context {
         Context {
             store,
             list: RefCell::new(None),
+            hand: selecting::Hand::default(),
             shortcuts: shortcuts.clone(),
             live: Cell::new(false),
             busy: Cell::new(false),

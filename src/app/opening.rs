@@ -35,7 +35,12 @@ impl Page {
         if self.state.open.with_untracked(|open| *open != named) {
             self.enter(named);
         }
-        if let Some(event) = location::fragment("e") {
+        // Of files it is gone to where they are read; of nothing, or of several, there is none.
+        let is_one = self
+            .state
+            .open
+            .with_untracked(|open| matches!(open, Open::Session(_) | Open::Address(_)));
+        if is_one && let Some(event) = location::fragment("e") {
             dom::call_with_text(&self.feed, "goTo", &event);
         }
     }
@@ -94,6 +99,11 @@ impl Page {
 
     /// Shows what the address says already.
     fn enter(&self, open: Open) {
+        // The moment that an address names is of what it names.
+        match location::fragment("t") {
+            Some(time) => dom::write_attribute(&self.feed, "start-at", &time),
+            None => dom::remove_attribute(&self.feed, "start-at"),
+        }
         self.show(open.clone());
         if !matches!(open, Open::Session(_)) {
             dom::remove_attribute(&self.feed, "session");
@@ -123,6 +133,9 @@ impl Page {
             // Another may be open by now.
             if open.with_untracked(|open| *open == Open::Local(name)) {
                 dom::call_with_files(&feed, "load", &files);
+                if let Some(event) = location::fragment("e") {
+                    dom::call_with_text(&feed, "goTo", &event);
+                }
             }
         });
     }
@@ -287,7 +300,7 @@ impl Page {
             });
         });
         if kept {
-            seen.with_untracked(sessions::keep_seen);
+            seen.update(sessions::keep_seen);
         }
     }
 

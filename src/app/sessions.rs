@@ -61,8 +61,11 @@ pub(super) fn kept_seen() -> Seen {
         .unwrap_or_else(|| Seen::from(clock::epoch_ms()))
 }
 
-/// Keeps what was looked at.
-pub(super) fn keep_seen(seen: &Seen) {
+/// Keeps what was looked at, with what was in another tab.
+pub(super) fn keep_seen(seen: &mut Seen) {
+    if let Some(kept) = local_storage::get(SEEN_KEY).and_then(|text| Seen::read(&text)) {
+        seen.join(kept);
+    }
     if let Some(text) = seen.write() {
         local_storage::set(SEEN_KEY, &text);
     }

@@ -38,6 +38,7 @@ pub(crate) fn view(ctx: Ctx, text: &str, path: &str, old: Option<OldText>) -> Op
         "" => "Diff".to_owned(),
         path => format!("Diff of {path}"),
     };
+    let of = path.to_owned();
     let lines = div()
         .class("diff__scroller")
         .attr("tabindex", "0")
@@ -48,7 +49,12 @@ pub(crate) fn view(ctx: Ctx, text: &str, path: &str, old: Option<OldText>) -> Op
             move |element: Element, ()| {
                 if let Some(list) = list.try_update_value(Option::take).flatten() {
                     let choices = ctx.with_value(|context| context.diffs.clone());
-                    window.set_value(Some(Window::open(element, list, (choices, pairs), old)));
+                    window.set_value(Some(Window::open(
+                        (element, &of),
+                        list,
+                        (choices, pairs),
+                        old,
+                    )));
                 }
             },
             (),

@@ -260,7 +260,7 @@ impl Context {
         let Some((id, list)) = self.bring_out(block) else {
             return;
         };
-        list.scroll_to(id, Align::Center);
+        list.go_to(id, Align::Center);
         list.update();
         let context = self.clone();
         leptos::task::spawn_local(async move {
@@ -305,12 +305,17 @@ impl Context {
         let Some((row, element)) = self.row_around(event) else {
             return;
         };
+        let actions = self.links.actions.borrow();
+        let elsewhere = actions
+            .as_ref()
+            .filter(|actions| actions.parent_element().as_ref() != Some(&element));
+        // Who is in them by keys does not lose them to a pointer that lies anywhere.
+        let used = elsewhere.and_then(dom::focused_in);
+        if used.is_some_and(|button| dom::is(&button, ":focus-visible")) {
+            return;
+        }
         self.links.on.set(Some(row));
-        if let Some(actions) = &*self.links.actions.borrow()
-            && actions.parent_element().as_ref() != Some(&element)
-            // Who is in them by keys does not lose them to a pointer that lies anywhere.
-            && !dom::has_focus(actions)
-        {
+        if let Some(actions) = elsewhere {
             let opens = self.attribute("opens-files").is_some();
             if self.links.page_opens.get_untracked() != opens {
                 self.links.page_opens.set(opens);

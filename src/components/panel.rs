@@ -400,7 +400,7 @@ fn go_to(context: &Rc<Context>, block: BlockId) {
         context.panel.open.set(false);
     }
     list.stop_following();
-    list.scroll_to(id, Align::Center);
+    list.go_to(id, Align::Center);
     list.update();
     list.settle();
     if let Some(element) = list.element_of(id) {

@@ -59,6 +59,13 @@ impl Context {
         // Nothing is made up that moves for those who want no motion.
         self.store.set_types_whole(!style::reduced_motion());
         self.leave_poster(command);
+        // To stop is no move: what is being read stays.
+        let command = match command {
+            Command::Toggle if self.store.player(Player::state) == State::ReplayPlaying => {
+                Command::Pause
+            }
+            command => command,
+        };
         self.store.play(command);
         if command.moves()
             && let Some(list) = &*self.list.borrow()
@@ -198,11 +205,7 @@ pub(crate) fn on_key(
     let ask = match command {
         // Going back is what opens the bar of a session that goes on.
         Key::PlayOrPause | Key::NextEvent | Key::PreviousEvent if in_control => return false,
-        Key::NextEvent | Key::PreviousEvent | Key::NextTurn | Key::PreviousTurn
-            if dom::began_in_wide(event, scroller) =>
-        {
-            return false;
-        }
+        Key::NextEvent | Key::PreviousEvent if dom::began_in_wide(event, scroller) => return false,
         Key::PlayOrPause if !context.has_transport() => return false,
         Key::PlayOrPause => Command::Toggle,
         Key::NextEvent => step(Stop::Event, Direction::On),

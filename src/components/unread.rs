@@ -71,6 +71,22 @@ impl Unread {
 
     /// Hears of a row of a session that goes on.
     pub(crate) fn note(&self, context: &Context, change: RowChange) {
+        if let RowChange::Removed(id) = change
+            && let Some((marked, since_ms)) = context.new_since.get()
+            && marked == id
+        {
+            // It was folded away: what stands behind it is the first that is new, then.
+            let next = context
+                .list
+                .borrow()
+                .as_ref()
+                .and_then(|list| list.next(id));
+            context.new_since.set(next.map(|next| (next, since_ms)));
+            if let Some(next) = next {
+                context.store.touch_row(next);
+            }
+            return;
+        }
         let (RowChange::Inserted(id, _), Some(hidden_ms)) = (change, self.hidden_ms.get()) else {
             return;
         };

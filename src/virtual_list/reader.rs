@@ -48,8 +48,23 @@ impl VirtualList {
 
     /// Goes to the top.
     pub(crate) fn go_home(&self) {
+        self.intent.go();
         self.viewport.borrow_mut().on_home();
         (self.request_frame)();
+    }
+
+    /// The row behind this one.
+    pub(crate) fn next(&self, id: RowId) -> Option<RowId> {
+        self.viewport.borrow().heights().next(id)
+    }
+
+    /// Goes to a row, as the reader asked; false where there is none of that name.
+    pub(crate) fn go_to(&self, id: RowId, align: Align) -> bool {
+        let found = self.scroll_to(id, align);
+        if found {
+            self.intent.go();
+        }
+        found
     }
 
     /// Shows a row; false where there is none of that name.

@@ -33,6 +33,11 @@ impl Intent {
         acted
     }
 
+    /// The reader went somewhere by a key, a link or a find.
+    pub(crate) fn go(&self) {
+        self.moved.set(true);
+    }
+
     /// Whether the reader has scrolled since `forget`.
     pub(crate) fn moved(&self) -> bool {
         self.moved.get()

@@ -52,7 +52,7 @@ pub(super) fn turn_header(
         ctx.with_value(|context| {
             let prompt = prompt.and_then(|prompt| context.store.id_of(Row::Block(prompt)));
             if let (Some(id), Some(list)) = (prompt, &*context.list.borrow()) {
-                list.scroll_to(id, Align::Start);
+                list.go_to(id, Align::Start);
             }
         });
     };

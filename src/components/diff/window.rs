@@ -93,9 +93,9 @@ impl Restates for Window {
 }
 
 impl Window {
-    /// Shows a diff in a scroller.
+    /// Shows the diff of a path in a scroller.
     pub(super) fn open(
-        scroller: Element,
+        (scroller, of): (Element, &str),
         list: DiffList,
         (choices, pairs): (Choices, bool),
         old: Option<OldText>,
@@ -110,11 +110,13 @@ impl Window {
             make("diff__space"),
             make("diff__space"),
         );
-        // A row that is drawn again has its elements again, and in them what was drawn before; it stands where it stood.
-        let top_px = match scroller.has_child_nodes() {
+        // What is drawn again has its elements again, and in them what was drawn before; the same diff stands where it stood.
+        let stands = dom::attribute(&scroller, "data-of").as_deref() == Some(of);
+        let top_px = match stands {
             true => measure::scroll_top(&scroller),
             false => 0.0,
         };
+        dom::write_attribute(&scroller, "data-of", of);
         dom::write_text(&scroller, "");
         dom::insert_before(&lines, &above, None);
         dom::insert_before(&lines, &below, None);
@@ -155,7 +157,7 @@ impl Window {
         window.list.borrow_mut().show(shown);
         window.widen_again();
         window.begin();
-        if top_px > 0.0 {
+        if stands {
             measure::set_scroll_top(&window.scroller, top_px);
         }
         window

@@ -58,6 +58,7 @@ pub(super) fn drawing(
         if context.is_taken_down() {
             return;
         }
+        context.hand.look(&list);
         if frame::now_ms() < context.held_until_ms.get() {
             return context.store.ask_frame();
         }

@@ -147,9 +147,8 @@ impl FeedView {
             ("ArrowUp" | "ArrowDown" | "PageUp" | "PageDown", _) => on_row(),
             ("Enter", _) => on_row() && !in_control(),
             (" ", _) => self.context.shortcuts.get() && !in_control(),
-            (name, _) if name.ends_with("ArrowLeft") || name.ends_with("ArrowRight") => {
-                !dom::began_in_wide(&event, self.list.scroller())
-            }
+            ("ArrowLeft" | "ArrowRight", _) => !dom::began_in_wide(&event, self.list.scroller()),
+            (name, _) if name.ends_with("ArrowLeft") || name.ends_with("ArrowRight") => true,
             ("End", _) => true,
             (name, _) => name.chars().count() == 1 && self.context.shortcuts.get(),
         };

@@ -355,7 +355,7 @@ impl FeedView {
             Align::Center if self.list.has_room_below(id) => Align::Nearest,
             align => align,
         };
-        self.list.scroll_to(id, align);
+        self.list.go_to(id, align);
         self.list.update();
         self.list.settle();
         self.list.clear_of_end(id);

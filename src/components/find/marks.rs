@@ -96,7 +96,7 @@ impl Marking {
         let Some(id) = context.store.id_of(row) else {
             return;
         };
-        list.scroll_to(id, Align::Center);
+        list.go_to(id, Align::Center);
         list.update();
         self.goal.set(Some(Goal {
             hit,
@@ -220,7 +220,7 @@ impl Marking {
             }
         };
         if goal.waits_left == MOST_WAITS {
-            list.scroll_to(goal.row, Align::Center);
+            list.go_to(goal.row, Align::Center);
         }
         goal.wait = FRAMES_UNTIL_SHOWN;
         self.due.set(FRAMES_UNTIL_SHOWN);

@@ -160,6 +160,9 @@ pub(crate) fn place_above(event: &Event, opener: &str, around: &str, width_px: f
     opens.is_some()
 }
 
+/// With less room than this a menu is not opened below its button, where there is more above.
+const LEAST_MENU_PX: f64 = 160.0;
+
 /// Puts the floating element an event is about below the one that a selector finds beside it, their edges in line at the
 /// side that is nearer; where it is higher than the room there, it scrolls. False where it closes.
 pub(crate) fn place_below(event: &Event, opener: &str) -> bool {
@@ -172,9 +175,18 @@ pub(crate) fn place_below(event: &Event, opener: &str) -> bool {
             true => (px(right_px), "auto".to_owned()),
             false => ("auto".to_owned(), px(bounds.left())),
         };
-        let place = format!("{} {right} auto {left}", px(top_px));
+        let (above_px, below_px) = (bounds.top() - 12.0, height_px - top_px - 8.0);
+        // Low in a page there is more room above.
+        let is_low = below_px < LEAST_MENU_PX && above_px > below_px;
+        let (place, room_px) = match is_low {
+            true => (
+                format!("auto {right} {} {left}", px(height_px - bounds.top() + 4.0)),
+                above_px,
+            ),
+            false => (format!("{} {right} auto {left}", px(top_px)), below_px),
+        };
         set_style(floating, "inset", &place);
-        set_style(floating, "max-block-size", &px(height_px - top_px - 8.0));
+        set_style(floating, "max-block-size", &px(room_px.max(0.0)));
     }
     opens.is_some()
 }

@@ -61,6 +61,8 @@ pub struct Pipe {
     pub compared_by: Option<Words>,
     /// Where events wait for the server.
     pub spool_dir: PathBuf,
+    /// Where else there may be what earlier pipes left for it.
+    pub left_in: Option<PathBuf>,
     /// Where the server is.
     pub find_endpoint: FindEndpoint,
     /// How long to wait for the server after the end of the input.
@@ -154,8 +156,9 @@ impl Pipe {
         })?;
         spawn("leftovers", {
             let shared = shared.clone();
-            let spool_dir = self.spool_dir;
-            move || shared.send_leftovers(&spool_dir)
+            let dirs = std::iter::once(self.spool_dir).chain(self.left_in);
+            let dirs: Vec<PathBuf> = dirs.collect();
+            move || dirs.iter().for_each(|dir| shared.send_leftovers(dir))
         })?;
         while !reading.is_finished() {
             if self.stops.load(Ordering::SeqCst) >= 2 {

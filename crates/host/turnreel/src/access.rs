@@ -207,11 +207,7 @@ fn admit(
     }
     let grant = token_of(headers).and_then(|token| state.access.tokens.find(token));
     let Some(grant) = grant else {
-        return Err(ApiError::new(
-            StatusCode::UNAUTHORIZED,
-            "unauthorized",
-            "the token is missing, wrong or over; the server prints its own when it starts",
-        ));
+        return Err(ApiError::unauthorized());
     };
     let grant = if grant.is_fleet() {
         sender(headers).map_or(grant, Arc::new)

@@ -147,9 +147,10 @@ pub(crate) fn write_server_file(dir: &Path, url: &str, watches: bool) -> Result<
 
 /// Where the folder's server said that it can be reached.
 pub(crate) fn server_file(dir: &Path) -> Option<ServerFile> {
-    let text = std::fs::read_to_string(dir.join("server.json")).ok()?;
+    let path = dir.join("server.json");
+    let text = std::fs::read_to_string(&path).ok()?;
     let file: ServerFile = serde_json::from_str(&text).ok()?;
-    (!socket_owner::is_of_another_user(&file.url)).then_some(file)
+    (!socket_owner::is_of_another_user(&file.url, &path)).then_some(file)
 }
 
 /// Why the store did not open the folder, and where its server is: who starts a second one mostly looks for the first.

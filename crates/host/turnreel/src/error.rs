@@ -51,6 +51,14 @@ impl ApiError {
     }
 
     /// The same words where there is none and where the token sees none, so that nobody learns which there are.
+    pub(crate) fn unauthorized() -> Self {
+        ApiError::new(
+            StatusCode::UNAUTHORIZED,
+            "unauthorized",
+            "the token is missing, wrong or over; the server prints its own when it starts",
+        )
+    }
+
     pub(crate) fn no_session() -> Self {
         let message = "there is no such session";
         Self::new(StatusCode::NOT_FOUND, "not_found", message)

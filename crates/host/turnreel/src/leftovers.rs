@@ -65,11 +65,9 @@ struct Waiting {
     n_events: usize,
 }
 
-/// Takes in what lies in the data folder's spool, and what pipes leave there later. Those that were told the address of this
-/// server, at `url`, while it was away could not know that it is this folder's.
-pub(crate) async fn take_in(state: State, data: PathBuf, url: String) {
+/// Takes in what lies in the data folder's spool, and what pipes leave there later.
+pub(crate) async fn take_in(state: State, data: PathBuf) {
     let dir = spool_dir(&data);
-    let by_address = chat_capture::spools_for(&dir, &url);
     let mut put_off = PutOff::default();
     // Those of which it was said that they could not be taken in.
     let mut failed = BTreeSet::new();
@@ -77,16 +75,9 @@ pub(crate) async fn take_in(state: State, data: PathBuf, url: String) {
     // The notes that were named as held.
     let mut named = BTreeSet::new();
     loop {
-        let looking = [dir.clone(), by_address.clone()];
-        let list = move || {
-            let mut all: Vec<PathBuf> = looking
-                .iter()
-                .flat_map(|dir| chat_capture::leftovers(dir))
-                .collect();
-            all.sort();
-            all
-        };
-        let listing = tokio::task::spawn_blocking(list).await.unwrap_or_default();
+        let looking = dir.clone();
+        let listing = tokio::task::spawn_blocking(move || chat_capture::leftovers(&looking)).await;
+        let listing = listing.unwrap_or_default();
         // One that is not there any more has nothing to wait for.
         waiting.retain(|path, _| listing.binary_search(path).is_ok());
         put_off

@@ -99,6 +99,12 @@ impl EndpointArgs {
         checked.map_err(|why| why.to_string())
     }
 
+    /// Where events wait that were meant for the address while its server was away: that it is this folder's was not known.
+    fn left_in(&self, data: &Path) -> Option<PathBuf> {
+        let url = self.endpoint.as_deref()?;
+        Some(chat_capture::spools_for(&spool_dir(data), url))
+    }
+
     /// The address that is named, unless it is that of the data folder's server.
     fn other_endpoint(&self, data: &Path) -> Option<&str> {
         let url = self.endpoint.as_deref()?;
@@ -144,6 +150,7 @@ fn run(args: Args) -> Result<ExitCode, String> {
     }
     let dir = data_dir::resolve(args.server.data_arg())?;
     let spool_dir = args.server.spool_dir(&dir);
+    let left_in = args.server.left_in(&dir);
     let sent_by = match args.server.other_endpoint(&dir) {
         Some(url) => format!("sent by the next pipe with --endpoint {url}"),
         None => "sent by the next pipe, or taken in when the server starts".to_owned(),
@@ -163,6 +170,7 @@ fn run(args: Args) -> Result<ExitCode, String> {
         takes_answers: args.takes_answers,
         rewrite: masks.then(|| Box::new(Masked::default()) as Box<dyn Rewrite>),
         compared_by: Some(masking::words),
+        left_in: left_in.filter(|dir| *dir != spool_dir),
         spool_dir,
         find_endpoint,
         wait: Duration::from_secs(args.wait),
@@ -260,7 +268,7 @@ pub(crate) fn endpoint_finder(args: EndpointArgs) -> Result<FindEndpoint, String
                     .map_err(|_| format!("no server is running for {}", dir.display()))?;
                 let file: ServerFile = serde_json::from_str(&text)
                     .map_err(|why| format!("could not read {}: {why}", path.display()))?;
-                if socket_owner::is_of_another_user(&file.url) {
+                if socket_owner::is_of_another_user(&file.url, &path) {
                     let (dir, url) = (dir.display(), file.url);
                     return Err(format!(
                         "no server is running for {dir}: what listens at {url} is another user's"

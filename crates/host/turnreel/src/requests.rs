@@ -29,6 +29,9 @@ const AT_ONCE: usize = 2;
 /// Who looks for a request waits for others to have read their logs for so long: after a start all agents ask at once.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Answers up to this length, in bytes, are kept in memory.
+const KEPT_BYTES: usize = 4 * 1024;
+
 /// A log that begins anew while it is read is read again, so often.
 const TRIES: usize = 3;
 
@@ -44,7 +47,7 @@ pub(crate) enum Kind {
 pub(crate) struct Asked {
     /// Where it is asked, once it is: an answer may come before it.
     pub(crate) request: Option<Request>,
-    /// The payload of the first answer, and its number.
+    /// The payload of the first answer, and its number. A long one is kept in the log alone, and is null meanwhile.
     pub(crate) outcome: Option<(Value, u64)>,
 }
 
@@ -115,6 +118,16 @@ impl Requests {
         kind: Kind,
         request_id: &str,
     ) -> Result<Option<Asked>, ApiError> {
+        let asked = self.find_kept(live, kind, request_id).await?;
+        with_outcome(live, asked).await
+    }
+
+    async fn find_kept(
+        self: &Arc<Self>,
+        live: &Arc<Live>,
+        kind: Kind,
+        request_id: &str,
+    ) -> Result<Option<Asked>, ApiError> {
         if let Some(known) = self.known(live, kind, request_id) {
             return Ok(known);
         }
@@ -154,12 +167,12 @@ impl Requests {
         request_id: &str,
     ) -> Result<Option<Asked>, ApiError> {
         if let Some(known) = self.known(live, kind, request_id) {
-            return Ok(known);
+            return with_outcome(live, known).await;
         }
         let requests = self.read(live).await?.requests;
         let asked = requests.get(&(kind, request_id.to_owned())).cloned();
         locked(&self.sessions).keep(live.session.id(), requests);
-        Ok(asked)
+        with_outcome(live, asked).await
     }
 
     /// Reads the requests of a session's whole log.
@@ -260,9 +273,42 @@ fn take(requests: &mut OfSession, event: &ChatEvent) -> bool {
     if asked.outcome.is_some() {
         return false;
     }
-    let mut line = serde_json::to_value(event).unwrap_or_default();
-    asked.outcome = Some((line["payload"].take(), event.seq.unwrap_or_default()));
+    let payload = payload_of(event);
+    let is_long = payload.to_string().len() > KEPT_BYTES;
+    let kept = if is_long { Value::Null } else { payload };
+    asked.outcome = Some((kept, event.seq.unwrap_or_default()));
     true
+}
+
+fn payload_of(event: &ChatEvent) -> Value {
+    let mut line = serde_json::to_value(event).unwrap_or_default();
+    line["payload"].take()
+}
+
+/// The request with its answer, where that is in the log alone.
+async fn with_outcome(live: &Live, asked: Option<Asked>) -> Result<Option<Asked>, ApiError> {
+    let Some(mut asked) = asked else {
+        return Ok(None);
+    };
+    if let Some((payload, seq)) = &mut asked.outcome
+        && payload.is_null()
+    {
+        let (session, seq) = (live.session.clone(), *seq);
+        let reading = move || {
+            let mut found = Value::Null;
+            session.walk(seq.saturating_sub(1), &mut |at, line| {
+                if at == seq
+                    && let Ok(event) = ChatEvent::from_json(line)
+                {
+                    found = payload_of(&event);
+                }
+                ControlFlow::Break(())
+            })?;
+            Ok::<_, ApiError>(found)
+        };
+        *payload = tokio::task::spawn_blocking(reading).await??;
+    }
+    Ok(Some(asked))
 }
 
 #[cfg(test)]

@@ -148,7 +148,22 @@ impl Tasks {
     fn slot(&self, id: &SessionId) -> Slot {
         let mut tasks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if tasks.len() >= MAX_TASKS && !tasks.contains_key(id) {
-            tasks.retain(|_, slot| Arc::strong_count(slot) > 1);
+            // One makes room: each that comes back reads its log from the beginning.
+            let mut idle: Vec<(Option<Instant>, &SessionId)> = tasks
+                .iter()
+                .filter(|(_, slot)| Arc::strong_count(slot) <= 1)
+                .map(|(id, slot)| {
+                    let task = slot.try_lock().ok();
+                    (
+                        task.and_then(|task| task.as_ref().map(|task| task.last)),
+                        id,
+                    )
+                })
+                .collect();
+            idle.sort();
+            if let Some(longest) = idle.first().map(|(_, id)| (*id).clone()) {
+                tasks.remove(&longest);
+            }
         }
         tasks.entry(id.clone()).or_default().clone()
     }

@@ -280,7 +280,7 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
         watch::open_page(&page_at(&url, &token));
     }
     tokio::task::spawn_blocking(assets::warm_up);
-    let sending = tokio::spawn(leftovers::take_in(state.clone(), dir.clone(), url.clone()));
+    let sending = tokio::spawn(leftovers::take_in(state.clone(), dir.clone()));
     // Nothing is told any more when the logs are closed; how far it was told is noted when they are.
     let halted = Arc::new(Mutex::new(None));
     let halting = halted.clone();
@@ -372,10 +372,9 @@ fn stop_signal() -> Result<impl Future<Output = ()> + Send, String> {
             |kind| signal(kind).map_err(|why| format!("could not listen for signals: {why}"));
         let mut terminate = listen(SignalKind::terminate())?;
         let mut interrupt = listen(SignalKind::interrupt())?;
-        let hangup = signals::heeded(&[signal_hook::consts::SIGHUP]);
-        let mut hangup = match hangup.is_empty() {
-            true => None,
-            false => Some(listen(SignalKind::hangup())?),
+        let mut hangup = match signals::is_heeded(signal_hook::consts::SIGHUP) {
+            true => Some(listen(SignalKind::hangup())?),
+            false => None,
         };
         Ok(async move {
             let closed = async {

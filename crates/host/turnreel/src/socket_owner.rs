@@ -2,16 +2,17 @@
 //! takes it first.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 
 /// Whether our own user connects from there, as far as the system says.
 pub(crate) fn is_ours(from: SocketAddr) -> bool {
     user(from).is_none_or(|(theirs, ours)| theirs == ours)
 }
 
-/// Whether somebody else listens at an address like `http://127.0.0.1:7473`: a server that is gone without a word leaves its
-/// address behind, and what is sent there now, a token among it, would be theirs. A container's ports are the system's own
-/// user's.
-pub(crate) fn is_of_another_user(url: &str) -> bool {
+/// Whether somebody else listens at an address like `http://127.0.0.1:7473` than who owns the file that tells of it: a server
+/// that is gone without a word leaves its address behind, and what is sent there now, a token among it, would be theirs. A
+/// container's ports are the system's own user's.
+pub(crate) fn is_of_another_user(url: &str, told_by: &Path) -> bool {
     const ROOT: u32 = 0;
     let rest = url.strip_prefix("http://").unwrap_or(url);
     let authority = rest.split('/').next().unwrap_or_default();
@@ -20,7 +21,22 @@ pub(crate) fn is_of_another_user(url: &str) -> bool {
     };
     let everywhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, address.port()));
     let user = user(address).or_else(|| user(everywhere));
-    user.is_some_and(|(theirs, ours)| theirs != ours && theirs != ROOT)
+    user.is_some_and(|(theirs, ours)| {
+        ![Some(ours), Some(ROOT), owner_of(told_by)].contains(&Some(theirs))
+    })
+}
+
+fn owner_of(path: &Path) -> Option<u32> {
+    #[cfg(unix)]
+    {
+        let about = std::fs::metadata(path).ok()?;
+        Some(std::os::unix::fs::MetadataExt::uid(&about))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        None
+    }
 }
 
 /// Whose the socket of that local address is, and who we are; `None` where the system does not say.
@@ -75,7 +91,8 @@ mod tests {
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let address = listener.local_addr().unwrap();
         assert!(is_ours(address));
-        assert!(!is_of_another_user(&format!("http://{address}")));
-        assert!(!is_of_another_user("http://localhost:1"));
+        let nowhere = Path::new("/nowhere/server.json");
+        assert!(!is_of_another_user(&format!("http://{address}"), nowhere));
+        assert!(!is_of_another_user("http://localhost:1", nowhere));
     }
 }

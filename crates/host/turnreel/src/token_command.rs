@@ -100,7 +100,9 @@ fn run(command: Command) -> Result<(), String> {
         } => {
             let dir = data_dir::resolve(data.data)?;
             data_dir::make_private(&dir)?;
-            let session = session.map(|session| known(&dir, session)).transpose()?;
+            if let Some(session) = &session {
+                look_for(&dir, session.as_str());
+            }
             let wanted = Wanted {
                 scopes: scopes
                     .iter()
@@ -139,16 +141,16 @@ fn run(command: Command) -> Result<(), String> {
     }
 }
 
-/// The session that is meant: that of this id, or the only one whose id begins so. One that is still to come may be meant.
-fn known(dir: &Path, session: SessionId) -> Result<SessionId, String> {
-    let id = session.as_str();
-    let Some(log) = trace::log_of(dir, id)? else {
-        eprintln!("There is no session {id} yet in {}", dir.display());
-        return Ok(session);
+/// A session that is still to come may be meant; who gave the beginning of an id, or misspelt one, sees so.
+fn look_for(dir: &Path, id: &str) {
+    // One that was packed away is there, and of several that begin so none is meant.
+    let Ok(found) = trace::log_of(dir, id) else {
+        return;
     };
-    match trace::id_in(&log).map(|id| SessionId::parse(&id)) {
-        Some(Ok(found)) => Ok(found),
-        _ => Ok(session),
+    match found.and_then(|log| trace::id_in(&log)) {
+        Some(found) if found == id => {}
+        Some(found) => eprintln!("There is no session {id} yet; {found} begins so"),
+        None => eprintln!("There is no session {id} yet in {}", dir.display()),
     }
 }
 

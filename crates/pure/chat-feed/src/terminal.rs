@@ -24,6 +24,8 @@ use chat_event::TextRef;
 
 use machine::{FreshLine, Reader};
 
+pub(crate) use row::MOST_COLUMNS;
+
 pub use style::{Color, Stream, Style};
 
 /// A place to begin from is kept after so many bytes: reading on from one takes no time that can be felt.

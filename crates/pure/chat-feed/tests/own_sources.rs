@@ -99,6 +99,16 @@ fn texts_without_a_name_stand_around_the_call_between_them() {
             done("All fine."),
             end(),
         ]),
+        // Without the space at its end.
+        log(&[
+            prompt(),
+            chunk("Let me look.\n\n"),
+            call.clone(),
+            done("Let me look."),
+            result.clone(),
+            done("All fine."),
+            end(),
+        ]),
     ] {
         assert_eq!(
             said(&rendered(&events)),
@@ -113,6 +123,27 @@ fn texts_without_a_name_stand_around_the_call_between_them() {
         let places = ["Let me look.", "`Look`", "All fine."].map(|text| transcript.find(text));
         assert!(places.is_sorted() && places[0].is_some(), "{transcript}");
     }
+}
+
+#[test]
+fn a_text_with_a_call_in_its_middle_is_said_once() {
+    let chunk = |text: &str| ("", "assistant_chunk", json!({"text": text}));
+    let call = (
+        "",
+        "tool_call",
+        json!({"toolCallId": "c", "toolName": "Look", "args": {}}),
+    );
+    let events = log(&[
+        ("", "user_message", json!({"text": "Hi"})),
+        chunk("Hello wo"),
+        call,
+        chunk("rld"),
+        ("", "assistant_done", json!({"text": "Hello world"})),
+    ]);
+    assert_eq!(
+        said(&rendered(&events)),
+        ["> Hi", "Hello wo", "call c", "rld"]
+    );
 }
 
 #[test]

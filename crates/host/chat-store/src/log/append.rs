@@ -19,6 +19,8 @@ use crate::store::SyncPolicy;
 
 /// No program of ours folds more into one event. One that says it stands for more is what it is without that.
 const MOST_FOLDED: usize = 64 * 1024 + 1;
+/// … and so many bytes.
+const MOST_FOLDED_BYTES: usize = 64 * 1024 * 1024;
 
 /// Changes what was sent before it is stored, as secrets are masked.
 ///
@@ -291,7 +293,11 @@ fn apart(mut event: ChatEvent) -> Vec<ChatEvent> {
     event.recv = None;
     event.extra.remove("c");
     match Folded::of(&event) {
-        Some(folded) if folded.n_events() <= MOST_FOLDED => return folded.events().collect(),
+        Some(folded)
+            if folded.n_events() <= MOST_FOLDED && folded.n_bytes() <= MOST_FOLDED_BYTES =>
+        {
+            return folded.events().collect();
+        }
         Some(_) | None => {}
     }
     // With the text that a reference stands for it may be read as one that others were folded into.

@@ -4,7 +4,8 @@ use axum::http::StatusCode;
 use chat_event::compaction::Folded;
 use chat_event::{ChatEvent, Payload};
 use chat_store::SessionId;
-use serde::Serialize;
+use serde::de::{DeserializeSeed, SeqAccess, Visitor};
+use serde::{Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use crate::error::ApiError;
@@ -15,6 +16,12 @@ const MAX_KEYS: usize = 10_000;
 
 /// Events that a batch may stand for, where others were folded into its items: of the longest run, which is one item, all.
 const MOST_FOLDED: usize = 64 * 1024 + 1000;
+
+/// … and so many bytes.
+const MOST_FOLDED_BYTES: usize = 64 * 1024 * 1024;
+
+/// No id that is sent beside an event is longer, in bytes.
+const NAME_BYTES: usize = 1024;
 
 /// How long an id may be.
 const ID_BYTES: usize = 128;
@@ -42,15 +49,16 @@ pub(crate) fn read_batch(
     let text = std::str::from_utf8(body).map_err(|why| {
         ApiError::bad_request("bad_json", format!("the body is not UTF-8: {why}"))
     })?;
-    let items: Vec<&RawValue> = serde_json::from_str(text).map_err(|why| {
-        ApiError::bad_request("bad_json", format!("the body is no JSON array: {why}"))
-    })?;
     let limit = state.settings.batch_events;
-    if items.len() > limit {
-        let message = format!(
-            "the batch has {} events, over the limit of {limit}",
-            items.len()
-        );
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let items = UpTo(limit).deserialize(&mut reader);
+    let (items, n_items) = items
+        .and_then(|items| reader.end().map(|()| items))
+        .map_err(|why| {
+            ApiError::bad_request("bad_json", format!("the body is no JSON array: {why}"))
+        })?;
+    if n_items > limit {
+        let message = format!("the batch has {n_items} events, over the limit of {limit}");
         return Err(ApiError::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "too_large",
@@ -66,6 +74,17 @@ pub(crate) fn read_batch(
         })
     };
     let items: Vec<_> = items.iter().enumerate().map(read).collect();
+    let n_bytes = folded_bytes(&items);
+    if n_bytes > MOST_FOLDED_BYTES {
+        let message = format!(
+            "the batch stands for {n_bytes} bytes of events, over the limit of {MOST_FOLDED_BYTES}"
+        );
+        return Err(ApiError::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "too_large",
+            message,
+        ));
+    }
     let n_events = n_events(&items);
     if n_events > limit.max(MOST_FOLDED) {
         let message = format!(
@@ -79,6 +98,44 @@ pub(crate) fn read_batch(
         ));
     }
     Ok(items)
+}
+
+/// Reads the items of an array up to so many, and counts the others: a list of millions of nothings is long in memory.
+struct UpTo(usize);
+
+impl<'de> DeserializeSeed<'de> for UpTo {
+    type Value = (Vec<&'de RawValue>, usize);
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Self::Value, D::Error> {
+        reader.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for UpTo {
+    type Value = (Vec<&'de RawValue>, usize);
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let (mut items, mut n_items) = (Vec::new(), 0);
+        while let Some(item) = list.next_element::<&RawValue>()? {
+            n_items += 1;
+            if n_items <= self.0 {
+                items.push(item);
+            }
+        }
+        Ok((items, n_items))
+    }
+}
+
+/// How many bytes the events are together that others were folded into: each repeats what names its turn and its call.
+fn folded_bytes(items: &[Result<ChatEvent, Rejected>]) -> usize {
+    let folded = items
+        .iter()
+        .filter_map(|item| Folded::of(item.as_ref().ok()?));
+    folded.map(|folded| folded.n_bytes()).sum()
 }
 
 /// How many events a batch stands for: those that were folded into one count each.
@@ -118,6 +175,14 @@ fn read_event(text: &str, session: &SessionId, depth: usize) -> Result<ChatEvent
     }
     // Its numbers are another log's. Without them all is known of it that is known here.
     event.seq = None;
+    for (name, id) in names_of(&event) {
+        if id.is_some_and(|id| id.len() > NAME_BYTES) {
+            return refuse(
+                name,
+                &format!("{name}: over the limit of {NAME_BYTES} bytes"),
+            );
+        }
+    }
     let folded = Folded::of(&event);
     if folded
         .iter()
@@ -135,6 +200,24 @@ fn read_event(text: &str, session: &SessionId, depth: usize) -> Result<ChatEvent
         event.id = id.filter(|id| is_event_id(id)).unwrap_or_default();
     }
     Ok(event)
+}
+
+/// What an event is told apart and put together by, which is kept in memory here and there.
+fn names_of(event: &ChatEvent) -> [(&'static str, Option<&str>); 5] {
+    let request = match &event.payload {
+        Payload::PermissionRequest(it) => Some(it.request_id.as_str()),
+        Payload::PermissionResolved(it) => Some(it.request_id.as_str()),
+        Payload::QuestionRequest(it) => Some(it.request_id.as_str()),
+        Payload::QuestionResolved(it) => Some(it.request_id.as_str()),
+        _ => None,
+    };
+    [
+        ("turnId", event.turn_id.as_deref()),
+        ("responseId", event.response_id.as_deref()),
+        ("agentId", event.agent_id.as_deref()),
+        ("parentToolCallId", event.parent_tool_call_id.as_deref()),
+        ("payload.requestId", request),
+    ]
 }
 
 /// The id of an event that came without one, where it says what it is: the same event sent again has the same id, and is

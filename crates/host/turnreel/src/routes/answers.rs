@@ -71,11 +71,16 @@ async fn outcome(
     let deadline = tokio::time::Instant::now() + wait;
     let mut waiting = state.requests.wait_on(live.session.id());
     let mut stopping = state.stopping.subscribe();
+    let mut has_waited = false;
     loop {
         // Looked at before: an answer that comes between the look and the wait wakes us.
         waiting.look();
         let asked = state.requests.find(&live, kind, &request_id).await?;
         let mut asked = asked.ok_or_else(ApiError::not_found)?;
+        if has_waited && !state.access.tokens.holds(grant) {
+            // It was taken back meanwhile.
+            return Err(ApiError::unauthorized());
+        }
         if let Some((outcome, _)) = &mut asked.outcome
             && grant.allows(Scope::Ingest)
         {
@@ -91,7 +96,7 @@ async fn outcome(
             return Ok(Json(answer_of(&request_id, &asked)));
         }
         tokio::select! {
-            () = waiting.answered() => {}
+            () = waiting.answered() => has_waited = true,
             () = tokio::time::sleep_until(deadline) => return Ok(Json(answer_of(&request_id, &asked))),
             () = stopped(&mut stopping) => return Ok(Json(answer_of(&request_id, &asked))),
         }

@@ -109,11 +109,16 @@ enum Piece {
     End,
 }
 
-/// Whether the body is there, for who would send it.
+/// Whether the body is there, for who would send it. Who may send to one session alone does not learn what others have, and
+/// sends it.
 pub(super) async fn exists(
     FromState(state): FromState<State>,
+    Extension(grant): Extension<Arc<Grant>>,
     Path(sha256): Path<String>,
 ) -> Result<Response, ApiError> {
+    if grant.only_session().is_some() {
+        return Err(ApiError::not_found());
+    }
     let finding = move || -> Result<_, chat_store::Error> {
         let blobs = state.store.blobs();
         if let Some(kept) = blobs.kept_as(&sha256)?

@@ -89,7 +89,14 @@ pub(super) fn must_be_plain(headers: &HeaderMap) -> Result<(), ApiError> {
 #[derive(Debug)]
 pub(super) struct HeldBody {
     bytes: Vec<u8>,
-    _held: Option<OwnedSemaphorePermit>,
+    held: Option<OwnedSemaphorePermit>,
+}
+
+impl HeldBody {
+    /// Its part of the room, for as long as what was read of it is not stored: that is in memory in its place.
+    pub(super) fn into_room(self) -> Option<OwnedSemaphorePermit> {
+        self.held
+    }
 }
 
 impl std::ops::Deref for HeldBody {
@@ -135,7 +142,7 @@ pub(super) async fn read(
             }
         }
         let bytes = room.into_whole();
-        Ok(HeldBody { bytes, _held: held })
+        Ok(HeldBody { bytes, held })
     };
     let timeout = Duration::from_millis(state.settings.body_timeout_ms);
     let packed = match tokio::time::timeout(timeout, reading).await {
@@ -145,10 +152,7 @@ pub(super) async fn read(
     if !headers.contains_key(header::CONTENT_ENCODING) || is_identity(headers) {
         return Ok(packed);
     }
-    let HeldBody {
-        bytes,
-        _held: mut held,
-    } = packed;
+    let HeldBody { bytes, mut held } = packed;
     hold(
         state,
         &mut held,
@@ -157,7 +161,7 @@ pub(super) async fn read(
     )
     .await?;
     let bytes = tokio::task::spawn_blocking(move || unpack(&bytes, limit_bytes)).await??;
-    Ok(HeldBody { bytes, _held: held })
+    Ok(HeldBody { bytes, held })
 }
 
 /// The bytes of a body as they come, in parts of one size: one that grew would be moved again and again, and leaves behind

@@ -36,11 +36,17 @@ pub(super) async fn of_sandbox(
     Path((sandbox, event)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let mut sessions = state.all_live();
-    sessions.retain(|live| {
-        let row = live.row().1;
+    let mut rows = state.all_rows();
+    rows.retain(|row| {
         grant.sees(&row.id) && row.sandbox_id.as_ref().unwrap_or(&row.id) == &sandbox
     });
+    let mut sessions = Vec::new();
+    // Those that were packed away are brought back.
+    for row in rows {
+        if let Ok(id) = SessionId::parse(&row.id) {
+            sessions.extend(state.live_from_anywhere(&id).await?);
+        }
+    }
     if sessions.is_empty() {
         return Err(ApiError::no_session());
     }

@@ -43,9 +43,11 @@ pub(super) async fn post(
     // Reading 8 MiB of JSON takes long enough to hold up others on this thread.
     let reading = state.clone();
     let batch_id = id.clone();
-    let items =
-        tokio::task::spawn_blocking(move || ingest::read_batch(&bytes, &batch_id, &reading))
-            .await?;
+    let reading = move || {
+        let items = ingest::read_batch(&bytes, &batch_id, &reading);
+        (items, bytes.into_room())
+    };
+    let (items, room) = tokio::task::spawn_blocking(reading).await?;
     let sender = ingest::sender_of(&grant, &id);
     let rate = settings.events_rate();
     // A body that is no batch costs as much as an event: nobody sends those for nothing.
@@ -75,6 +77,7 @@ pub(super) async fn post(
     // On a task of its own: a client that goes away must not leave a batch that is stored and not known to be.
     let storing = tokio::spawn(async move {
         let answer = ingest::ingest_from(&state, id, items, atomic, may_answer).await?;
+        drop(room);
         if let Some(numbered) = numbered {
             numbered.stored();
         }
@@ -149,7 +152,8 @@ pub(super) async fn page(
     };
     let may = grant.may();
     let tag = tag_of(&page, after, bodies, &may);
-    if ranged::is_known(&headers, &tag) {
+    let is_whole = bodies == Bodies::Referred || !lacks_bodies(&page);
+    if is_whole && ranged::is_known(&headers, &tag) {
         let response = StatusCode::NOT_MODIFIED.into_response();
         return Ok(kept(response, &page, &tag, names_epoch));
     }
@@ -169,7 +173,13 @@ pub(super) async fn page(
     );
     text.push_str(&page.lines.join(","));
     text.push_str("]}");
-    let response = ([(header::CONTENT_TYPE, "application/json")], text).into_response();
+    let mut response = ([(header::CONTENT_TYPE, "application/json")], text).into_response();
+    if !is_whole {
+        // A body that is not there yet may come: what is kept would lack it for good.
+        let headers = response.headers_mut();
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        return Ok(response);
+    }
     Ok(kept(response, &page, &tag, names_epoch))
 }
 
@@ -188,6 +198,11 @@ fn tag_of(page: &Page, after: u64, bodies: Bodies, may: &[String]) -> String {
         let may = may.concat();
         format!("\"{epoch}.{after}.{next}.{n_gaps}.{head}.{may}\"")
     }
+}
+
+/// Whether a page that was to have its bodies lacks one.
+fn lacks_bodies(page: &Page) -> bool {
+    page.lines.iter().any(|line| line.contains("\"$body\":"))
 }
 
 fn is_closed(page: &Page) -> bool {

@@ -1,20 +1,27 @@
 //! What an operator asks: the figures, and whether the server can do its work.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use axum::Json;
 use axum::extract::State as FromState;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use serde_json::{Value, json};
 
 use crate::error::ApiError;
 use crate::locked::locked;
+use crate::scope::Grant;
 use crate::state::State;
 
-/// The text format of Prometheus, version 0.0.4.
-pub(super) async fn metrics(FromState(state): FromState<State>) -> Result<Response, ApiError> {
+/// The text format of Prometheus, version 0.0.4. It tells of all sessions.
+pub(super) async fn metrics(
+    FromState(state): FromState<State>,
+    Extension(grant): Extension<Arc<Grant>>,
+) -> Result<Response, ApiError> {
+    if grant.only_session().is_some() {
+        return Err(ApiError::not_found());
+    }
     let writing = move || state.metrics.text(&state);
     let text = tokio::task::spawn_blocking(writing).await?;
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");

@@ -94,12 +94,13 @@ async fn take(
     };
     let rate = Rate::per_minute(per_minute);
     let sender = ingest::sender_of(&grant, &id);
-    state
-        .rates
-        .take(&format!("{bucket} of {sandbox}"), taken.n_events, rate)?;
+    // The token's own first: nobody makes buckets, or empties another's, beyond what it may send.
     state
         .rates
         .take(&sender, taken.n_events, settings.events_rate())?;
+    state
+        .rates
+        .take(&format!("{bucket} of {sandbox}"), taken.n_events, rate)?;
     let event = &mut taken.report.event;
     let said = event.get("event_type").and_then(Value::as_str);
     let said = said.unwrap_or_default().to_owned();
@@ -208,6 +209,21 @@ fn read_tool_event(body: Map<String, Value>) -> Result<Taken, ApiError> {
     })
 }
 
+/// How many events a batch has, with those of the batches in it.
+fn n_within(events: &[Value]) -> usize {
+    let of_one = |event: &Value| {
+        let inner = ["event_data", "payload"]
+            .iter()
+            .find_map(|name| event.get(name));
+        let events = inner
+            .unwrap_or(event)
+            .get("events")
+            .and_then(Value::as_array);
+        events.map_or(1, |events| n_within(events))
+    };
+    events.iter().map(of_one).sum()
+}
+
 /// Whatever a worker reports in `{event_type, …}`: its fields beside the type, or in `event_data` or `payload`.
 fn read_progress(body: Map<String, Value>) -> Result<Taken, ApiError> {
     let mut fields = Fields::new(&body);
@@ -227,7 +243,7 @@ fn read_progress(body: Map<String, Value>) -> Result<Taken, ApiError> {
         Kind::Batch => {
             let events = data.map_or(&body, |(_, data)| data).get("events");
             match events.and_then(Value::as_array) {
-                Some(events) if events.len() <= MAX_EVENTS => n_events = events.len(),
+                Some(events) if n_within(events) <= MAX_EVENTS => n_events = n_within(events),
                 Some(_) => {
                     let msg = format!("List should have at most {MAX_EVENTS} items");
                     it.wrong("events", "too_long", msg);

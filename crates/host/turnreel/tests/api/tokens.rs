@@ -394,25 +394,41 @@ fn no_token_is_ever_written_to_the_log() {
 }
 
 #[test]
-fn a_token_is_for_the_session_whose_id_begins_so() {
+fn who_makes_a_token_for_no_session_sees_so() {
     let dir = tempfile::tempdir().unwrap();
     let server = Server::start(dir.path());
-    server.post("0198a1f2-7c", &chunks(1, 1));
-    let made = token_command(
-        dir.path(),
-        "create",
-        &["--scope", "read", "--session", "0198a1"],
+    server.post("build-10", &chunks(1, 1));
+    let told = |id: &str| {
+        let made = token_command(
+            dir.path(),
+            "create",
+            &["--scope", "ingest", "--session", id],
+        );
+        assert!(made.status.success(), "{made:?}");
+        (
+            text(&made).trim().to_owned(),
+            String::from_utf8_lossy(&made.stderr).into_owned(),
+        )
+    };
+    assert!(!told("build-10").1.contains("no session"));
+    assert!(told("later").1.contains("no session later yet"));
+    // It is still to come, and no other is meant.
+    let (token, said) = told("build-1");
+    assert!(
+        said.contains("no session build-1 yet; build-10 begins so"),
+        "{said}"
     );
-    let token = text(&made).trim().to_owned();
-    let page = "/api/v1/sessions/0198a1f2-7c/events";
-    assert_eq!(server.ask("GET", page, &token, "").0, 200);
-    // One that is still to come may be meant; who misspells it sees so.
-    let made = token_command(
-        dir.path(),
-        "create",
-        &["--scope", "read", "--session", "later"],
-    );
-    assert!(made.status.success());
-    let said = String::from_utf8_lossy(&made.stderr);
-    assert!(said.contains("no session later yet"), "{said}");
+    let event = r#"[{"id":"a","timestamp":1,"type":"user_message","payload":{"text":"Hi"}}]"#;
+    let post = |id: &str| {
+        server
+            .ask(
+                "POST",
+                &format!("/api/v1/sessions/{id}/events"),
+                &token,
+                event,
+            )
+            .0
+    };
+    assert_eq!(post("build-1"), 200);
+    assert_ne!(post("build-10"), 200);
 }

@@ -200,15 +200,27 @@ fn what_waits_for_one_server_goes_to_no_other() {
     assert_eq!(ids(&ours), ["mine", "private"]);
 }
 
-/// While a server is away nobody knows that an address is its own: what waits for that is taken in by it.
+/// While a server is away nobody knows that an address is its own. The next pipe that names it does.
 #[test]
-fn what_waits_for_the_address_of_a_server_is_taken_in_by_it() {
+fn what_waits_for_the_address_of_a_server_is_sent_by_the_next_pipe_that_names_it() {
     let dir = tempfile::tempdir().unwrap();
     let address = crate::support::ports::free_address();
-    let to = ["--endpoint", &format!("http://{address}"), "--wait", "0"];
-    run(dir.path(), &to, SMALL.as_bytes());
+    let url = format!("http://{address}");
+    let at_once = ["--endpoint", &url, "--wait", "0"];
+    run(dir.path(), &at_once, SMALL.as_bytes());
     assert_eq!(spooled_for_others(dir.path()), 1);
     let server = Server::start_on(dir.path(), &address, &["--no-examples"]);
-    soon("it is taken in", || spooled_for_others(dir.path()) == 0);
-    assert_eq!(server.all("s1", 10).len(), 3);
+    let other = SMALL.replace("s1", "s2");
+    run(
+        dir.path(),
+        &[&PATIENT[..], &["--endpoint", &url]].concat(),
+        other.as_bytes(),
+    );
+    assert_eq!(
+        (spooled(dir.path()), spooled_for_others(dir.path())),
+        (0, 0)
+    );
+    for session in ["s1", "s2"] {
+        assert_eq!(server.all(session, 10).len(), 3, "{session}");
+    }
 }

@@ -96,6 +96,17 @@ impl<'e> Folded<'e> {
         self.n_others() + 1
     }
 
+    /// About how many bytes the events it stands for are as lines: each repeats what names its turn and its call.
+    pub fn n_bytes(&self) -> usize {
+        let one = ChatEvent {
+            extra: Default::default(),
+            payload: kind::empty_chunk(&self.kind),
+            ..self.event.clone_envelope()
+        };
+        let repeated = self.n_events().saturating_mul(one.to_line().len());
+        repeated.saturating_add(self.text.len())
+    }
+
     /// The first and the last of the `seq`s it stands for, where the log has numbers.
     pub fn span(&self) -> Option<(u64, u64)> {
         self.span

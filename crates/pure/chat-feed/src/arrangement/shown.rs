@@ -82,6 +82,7 @@ impl Arrangement {
         turn: TurnIdx,
         changes: &mut Vec<RowChange>,
     ) {
+        let n_before = changes.len();
         let mut next = self.turns[turn.0 as usize].first;
         while let Some(id) = next
             && self.kept(id).turn == turn
@@ -89,6 +90,17 @@ impl Arrangement {
             self.refresh(feed, id, changes);
             next = feed.next(id);
         }
+        // From the last to the first: who reads one of those that go is at what comes behind them all then, and not as far down
+        // as they were high.
+        let mut gone = Vec::new();
+        let of_turn = changes.split_off(n_before);
+        for change in of_turn {
+            match change {
+                RowChange::Removed(_) => gone.push(change),
+                _ => changes.push(change),
+            }
+        }
+        changes.extend(gone.into_iter().rev());
     }
 
     /// Puts the rows that lie within a call as they should be.

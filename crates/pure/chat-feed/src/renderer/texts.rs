@@ -48,11 +48,19 @@ impl Parts {
         piece.part.or(self.open).unwrap_or_else(|| {
             let last = self.by_number.last();
             last.map_or(0, |(number, part)| match part {
-                // A call came between the text and word that it is whole.
+                // A call came between the text and word that it is whole, mostly without the space at its end.
                 Some(part) if piece.done && !part.done && begins(part.text) => *number,
                 _ => number.saturating_add(1),
             })
         })
+    }
+
+    /// The open part and the one before it, where a call came in the middle of them.
+    fn cut_by_a_call(&self) -> Option<(TextIdx, TextIdx)> {
+        let at = self.place_of(self.open?).ok()?;
+        let part = |at: usize| self.by_number.get(at)?.1.as_ref();
+        let before = part(at.checked_sub(1)?).filter(|part| !part.done)?;
+        Some((before.text, part(at)?.text))
     }
 
     fn get_mut(&mut self, number: u32) -> Option<&mut Part> {
@@ -142,7 +150,7 @@ impl Numbered {
 }
 
 impl ChatRenderer {
-    pub(super) fn text(&mut self, event: &ChatEvent, piece: Piece<'_>, thinking: bool) {
+    pub(super) fn text(&mut self, event: &ChatEvent, mut piece: Piece<'_>, thinking: bool) {
         let mut place = self.place(event);
         let response = match place.response {
             Some(response) => response,
@@ -150,10 +158,20 @@ impl ChatRenderer {
         };
         place.response = Some(response);
         let texts = &self.feed.texts;
-        let begins = |text: TextIdx| piece.text.starts_with(&*texts[text.0 as usize].text.read());
-        let number = self.response_works[response.0 as usize]
-            .parts(thinking)
-            .number(&piece, begins);
+        let text_of = |text: TextIdx| texts[text.0 as usize].text.read();
+        let parts = self.response_works[response.0 as usize].parts(thinking);
+        if let Some((before, open)) = parts
+            .cut_by_a_call()
+            .filter(|_| piece.done && piece.part.is_none())
+        {
+            // What stands above the call is not said again below it.
+            let (before, open) = (text_of(before), text_of(open));
+            let rest = piece.text.strip_prefix(&*before);
+            let is_both = rest.is_some_and(|rest| rest.trim_end() == open.trim_end());
+            piece.text = rest.filter(|_| is_both).unwrap_or(piece.text);
+        }
+        let begins = |text: TextIdx| piece.text.starts_with(text_of(text).trim_end());
+        let number = parts.number(&piece, begins);
         let name = (response, thinking, number);
         let Some(mut part) = self.take_part(name, piece.done) else {
             return;

@@ -52,6 +52,32 @@ impl Seen {
         before != Some(at_ms)
     }
 
+    /// Takes in what was looked at elsewhere: of each session the later counts.
+    ///
+    /// ```
+    /// use chat_feed::sessions::Seen;
+    /// let (mut here, mut there) = (Seen::from(1), Seen::from(1));
+    /// here.look("a", 7);
+    /// there.look("b", 8);
+    /// here.join(there.clone());
+    /// there.join(here.clone());
+    /// assert!(!here.look("b", 8) && !there.look("a", 7));
+    /// ```
+    pub fn join(&mut self, other: Seen) {
+        self.from_ms = self.from_ms.max(other.from_ms);
+        for (id, at_ms) in other.sessions {
+            let known = self.sessions.iter_mut().find(|(one, _)| *one == id);
+            match known {
+                Some((_, known_ms)) => *known_ms = at_ms.max(*known_ms),
+                None => self.sessions.insert(0, (id, at_ms)),
+            }
+        }
+        let n_over = self.sessions.len().saturating_sub(MOST);
+        for (_, at_ms) in self.sessions.drain(..n_over) {
+            self.from_ms = self.from_ms.max(at_ms);
+        }
+    }
+
     /// Whether it rests, or waits, and nobody has seen that yet.
     pub fn is_unread(&self, row: &Row, now_ms: i64) -> bool {
         let at_ms = row.at_ms();

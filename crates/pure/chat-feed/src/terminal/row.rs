@@ -9,7 +9,7 @@ use super::style::{Color, Style};
 use super::{Line, Run};
 
 /// More of one line is not kept, only counted: nobody reads on, and laying it out would take seconds.
-pub(super) const MOST_COLUMNS: usize = 4_000;
+pub(crate) const MOST_COLUMNS: usize = 4_000;
 /// Tab stops, as every terminal begins with them.
 const TAB_COLUMNS: usize = 8;
 

@@ -9,7 +9,7 @@ use crate::projections::TextSink;
 use crate::projections::conversation::Call;
 use crate::projections::plain::{json_text, result_text, value_of};
 use crate::row_text::printed_text;
-use crate::terminal::Output;
+use crate::terminal::{MOST_COLUMNS, Output};
 use crate::took::took_ms;
 use crate::tool::{ToolKind, ToolStatus};
 
@@ -68,13 +68,9 @@ pub(super) fn write_outcome<S: TextSink>(out: &mut Writer<'_, S>, call: &Call) {
         None => call.output.clone(),
     };
     if !text.is_empty() {
-        // Of a line that was written over, what is left: a bar of progress would be all there is to read.
-        let is_written_over = text.contains(['\u{1b}', '\u{8}'])
-            || text
-                .as_bytes()
-                .windows(2)
-                .any(|two| two[0] == b'\r' && two[1] != b'\n');
-        let shown = is_written_over.then(|| printed_text(&Output::text(&text)));
+        let shown = (call.kind == ToolKind::Execute)
+            .then(|| printed(&text))
+            .flatten();
         write_cut(out, "text", shown.as_deref().unwrap_or(&text), RESULT_BYTES);
     }
     if call.n_other_results > 0 {
@@ -83,6 +79,19 @@ pub(super) fn write_outcome<S: TextSink>(out: &mut Writer<'_, S>, call: &Call) {
             "*{n} more of its results say something else; the first stands.*"
         ));
     }
+}
+
+/// What a terminal has of what a command printed, where that is another text: of lines that were written over, what is left, or
+/// a bar of progress would be all there is to read. `None` as well where a terminal does not show all of a line.
+fn printed(text: &str) -> Option<String> {
+    let is_written_over = text.contains(['\u{1b}', '\u{8}'])
+        || text
+            .as_bytes()
+            .windows(2)
+            .any(|two| two[0] == b'\r' && two[1] != b'\n');
+    let mut lines = text.split(['\n', '\r']);
+    let fits = lines.all(|line| line.len() < MOST_COLUMNS);
+    (is_written_over && fits).then(|| printed_text(&Output::text(text)))
 }
 
 /// One changed file.

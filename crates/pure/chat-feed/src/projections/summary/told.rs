@@ -70,7 +70,7 @@ impl Told {
             self.time_of(turn, event);
         }
         match &event.payload {
-            Payload::TurnStart(_) => self.go_on(turn),
+            Payload::TurnStart(_) => self.go_on(turn, main),
             Payload::UserMessage(_)
             | Payload::UserAudio(_)
             | Payload::AgentCallback(_)
@@ -80,13 +80,13 @@ impl Told {
             | Payload::ThinkingDone(_)
                 if main =>
             {
-                self.go_on(turn);
+                self.go_on(turn, main);
                 if !is_prompt(&event.payload) {
                     self.works_in(turn);
                 }
             }
             Payload::ToolCall(_) => {
-                self.go_on(turn);
+                self.go_on(turn, main);
                 if main {
                     self.works_in(turn);
                 }
@@ -198,12 +198,14 @@ impl Told {
         }
     }
 
-    /// Something happens in a turn.
-    fn go_on(&mut self, turn: u64) {
+    /// Something happens in a turn. One of a sub-agent's own need not be told to end.
+    fn go_on(&mut self, turn: u64, main: bool) {
         let new = self.turns.insert(turn);
         if new {
-            self.open.push(turn);
             self.n_running_calls = 0;
+        }
+        if new && main {
+            self.open.push(turn);
         }
         // What is said late does not open a turn that is over.
         if new || self.outcome.is_none() {
