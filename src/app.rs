@@ -193,7 +193,7 @@ impl Page {
             filter: RwSignal::new(String::new()),
             list_shown,
             alone: RwSignal::new(matches!(laid.opened, first::Opened::Log)),
-            now_ms: RwSignal::new(clock::epoch_ms()),
+            now_ms: RwSignal::new(clock::server_ms()),
         };
         // The page lives as long as its document.
         std::mem::forget(owner);
@@ -271,7 +271,7 @@ impl Page {
         }
         match update {
             ListUpdate::Rows(changed, gone) => {
-                state.now_ms.set(clock::epoch_ms());
+                state.now_ms.set(clock::server_ms());
                 let is_open = self.is_one_open(changed.iter().map(|row| row.id.as_str()));
                 let is_back = state.rows.with_untracked(|rows| {
                     let new = changed.iter().filter(|row| rows.get(&row.id).is_none());
@@ -289,7 +289,12 @@ impl Page {
             ListUpdate::Server {
                 follows,
                 may_answer,
+                now_ms,
             } => {
+                if let Some(now_ms) = now_ms {
+                    clock::learn_server_ms(now_ms);
+                    state.now_ms.set(clock::server_ms());
+                }
                 state.follows.set(follows);
                 state.may_answer.set(may_answer);
             }
@@ -438,14 +443,14 @@ impl Page {
         let state = self.state;
         leptos::task::spawn_local(async move {
             loop {
-                let now_ms = clock::epoch_ms();
+                let now_ms = clock::server_ms();
                 let counts = state
                     .rows
                     .with_untracked(|rows| rows.iter().any(|row| sessions::counts(row, now_ms)));
                 // Nobody sees the seconds of a hidden page.
                 let counts = counts && !frame::is_hidden();
                 frame::sleep(if counts { SECONDS_MS } else { CLOCK_MS }).await;
-                state.now_ms.set(clock::epoch_ms());
+                state.now_ms.set(clock::server_ms());
             }
         });
     }

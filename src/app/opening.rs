@@ -288,7 +288,7 @@ impl Page {
             Open::Together(ids) => ids,
             Open::Nothing | Open::Local(_) | Open::Address(_) => return,
         };
-        let now_ms = clock::epoch_ms();
+        let now_ms = clock::server_ms();
         let mut kept = false;
         seen.update(|seen| {
             rows.with_untracked(|rows| {

@@ -1,6 +1,6 @@
 //! The time of day and how the page's reader writes it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use wasm_bindgen::JsValue;
 
@@ -13,7 +13,24 @@ pub(crate) fn epoch_ms() -> i64 {
     }
 }
 
+/// Now by the clock of the server whose sessions are listed, as far as it said what that is.
+pub(crate) fn server_ms() -> i64 {
+    epoch_ms().saturating_add(SERVER_IS_AHEAD_MS.get())
+}
+
+/// The server said just now what time it is.
+pub(crate) fn learn_server_ms(now_ms: i64) {
+    // The answer was on its way for some time: what is less than that is none.
+    let ahead_ms = now_ms.saturating_sub(epoch_ms());
+    let is_other = ahead_ms.saturating_abs() > ON_THE_WAY_MS;
+    SERVER_IS_AHEAD_MS.set(if is_other { ahead_ms } else { 0 });
+}
+
+/// Clocks that differ by less are taken for the same.
+const ON_THE_WAY_MS: i64 = 5_000;
+
 thread_local! {
+    static SERVER_IS_AHEAD_MS: Cell<i64> = const { Cell::new(0) };
     static FORMATS: RefCell<[Option<js_sys::Function>; 5]> = const { RefCell::new([const { None }; 5]) };
 }
 

@@ -30,6 +30,8 @@ pub(super) struct Page {
     follows: Vec<String>,
     #[serde(default)]
     may: Vec<String>,
+    #[serde(default, rename = "nowMs")]
+    now_ms: Option<i64>,
 }
 
 impl Page {
@@ -38,6 +40,7 @@ impl Page {
         ListUpdate::Server {
             follows: std::mem::take(&mut self.follows),
             may_answer: self.may.iter().any(|word| word == MAY_ANSWER),
+            now_ms: self.now_ms,
         }
     }
 }

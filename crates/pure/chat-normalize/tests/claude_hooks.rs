@@ -549,3 +549,57 @@ fn the_same_words_without_a_prompts_id_begin_another_turn() {
     assert_ne!(turns(true)[0], turns(true)[1]);
     assert_eq!(turns(true), turns(false));
 }
+
+#[test]
+fn what_a_sub_agent_does_in_the_background_outlives_a_prompt() {
+    let of_agent = |event: &str| tool(event, "t2", json!({"agent_id": "a1"}));
+    let (events, _) = read(&[
+        hook("UserPromptSubmit", json!({"prompt": "Go"})),
+        tool(
+            "PreToolUse",
+            "t1",
+            json!({"tool_name": "Agent", "tool_input": {"description": "d", "prompt": "p"}}),
+        ),
+        tool(
+            "PostToolUse",
+            "t1",
+            json!({"tool_name": "Agent", "tool_input": {"description": "d", "prompt": "p"},
+            "tool_response": {"agentId": "a1", "status": "async_launched"}}),
+        ),
+        hook(
+            "SubagentStart",
+            json!({"agent_id": "a1", "agent_type": "general-purpose"}),
+        ),
+        hook("Stop", json!({})),
+        of_agent("PreToolUse"),
+        hook(
+            "UserPromptSubmit",
+            json!({"prompt": "And?", "prompt_id": "p2"}),
+        ),
+        of_agent("PostToolUse"),
+    ]);
+    let words = words(&events);
+    let of_call: Vec<&String> = words.iter().filter(|word| word.ends_with(" t2")).collect();
+    assert_eq!(of_call, ["call t2", "result t2"], "{words:?}");
+}
+
+#[test]
+fn an_agent_whose_kind_is_not_named_has_what_it_does() {
+    let (events, _) = read(&[
+        hook("UserPromptSubmit", json!({"prompt": "Go"})),
+        tool(
+            "PreToolUse",
+            "t1",
+            json!({"tool_name": "Agent", "tool_input": {"description": "d", "prompt": "p"}}),
+        ),
+        hook(
+            "SubagentStart",
+            json!({"agent_id": "a1", "agent_type": "general-purpose"}),
+        ),
+        tool("PreToolUse", "t2", json!({"agent_id": "a1"})),
+    ]);
+    let call = events.iter().find(
+        |event| matches!(&event.payload, Payload::ToolCall(call) if call.tool_call_id == "t2"),
+    );
+    assert_eq!(call.unwrap().parent_tool_call_id.as_deref(), Some("t1"));
+}

@@ -192,3 +192,42 @@ fn what_stands_beside_a_replayed_prompt_is_of_the_turn_that_it_opens() {
         assert_eq!(turns, [Some("u1"); 2]);
     }
 }
+
+#[test]
+fn what_other_agents_say_is_no_person_s() {
+    let message = "<teammate-message teammate_id=\"pm\" color=\"blue\">\nIdle\n</teammate-message>";
+    let mut peer = said(
+        "user",
+        "u1",
+        json!(format!("Another Claude session sent a message:\n{message}")),
+    );
+    peer["origin"] = json!({"kind": "peer", "from": "helper"});
+    let told = words(
+        Dialect::ClaudeTranscript,
+        &[
+            peer,
+            said("assistant", "a1", json!([text("Noted.")])),
+            said("user", "u2", json!(format!("{message}\n\nGo on"))),
+        ],
+    );
+    assert!(
+        told.iter().all(|line| !line.contains("> Another")),
+        "{told:?}"
+    );
+    assert!(told.contains(&"u2: (Idle)".to_owned()), "{told:?}");
+    assert!(told.contains(&"u2: > Go on".to_owned()), "{told:?}");
+}
+
+#[test]
+fn a_picture_alone_is_a_prompt_whatever_stands_beside_it() {
+    let picture = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}});
+    let opened = text("<ide_opened_file>The user opened a.rs</ide_opened_file>");
+    let told = words(
+        Dialect::ClaudeTranscript,
+        &[said("user", "u1", json!([opened, picture]))],
+    );
+    assert!(
+        told.iter().any(|line| line == "u1: >  [1 attached]"),
+        "{told:?}"
+    );
+}

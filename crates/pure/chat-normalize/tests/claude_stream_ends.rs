@@ -149,3 +149,22 @@ fn an_answer_behind_an_error_takes_it_back() {
     );
     assert_eq!(told(&stream(&lines)).last().unwrap(), "end interrupted");
 }
+
+#[test]
+fn an_answer_that_was_refused_is_taken_back() {
+    let events = stream(&[
+        init("i1"),
+        text("a1", "Half of"),
+        json!({"type": "system", "subtype": "model_refusal_fallback", "direction": "retry", "original_model": "A", "fallback_model": "B",
+            "retracted_message_uuids": ["a1"], "content": "B answers", "uuid": "f1", "session_id": "s1"}),
+        text("a2", "All of it."),
+    ]);
+    let answer = events.iter().find(
+        |event| matches!(&event.payload, Payload::AssistantDone(done) if done.text == "Half of"),
+    );
+    let id = &answer.unwrap().id;
+    let taken = events.iter().any(|event| matches!(&event.payload, Payload::Retract(retract) if retract.event_ids.contains(id)));
+    assert!(taken);
+    let model = events.iter().any(|event| matches!(&event.payload, Payload::SessionStart(start) if start.model.as_deref() == Some("B")));
+    assert!(model);
+}

@@ -201,3 +201,28 @@ fn an_agent_that_did_not_complete_has_an_error() {
         assert_eq!(told[2], end);
     }
 }
+
+#[test]
+fn what_the_program_says_in_a_person_s_name_is_not_theirs() {
+    let said = |text: &str| json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]});
+    let events = rollout(&[
+        said("<hook_prompt hook_run_id=\"stop:0\">Run the tests first</hook_prompt>"),
+        said("<goal_context>Go on</goal_context>"),
+        said("Mine"),
+        json!({"type": "thread_rolled_back", "num_turns": 2}),
+    ]);
+    let words = events.iter().filter_map(|event| match &event.payload {
+        Payload::UserMessage(message) => Some(format!("> {}", message.text.preview())),
+        Payload::Notice(notice) => Some(notice.text.clone()),
+        _ => None,
+    });
+    let words: Vec<String> = words.collect();
+    assert_eq!(
+        words,
+        [
+            "Run the tests first",
+            "> Mine",
+            "went back 2 turns: the agent knows no more of them"
+        ]
+    );
+}

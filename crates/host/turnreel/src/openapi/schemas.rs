@@ -82,7 +82,7 @@ pub(super) fn all() -> Value {
             "type": "object",
             "required": ["sessions", "next"],
             "properties": {
-                "sessions": list("Session"), "next": {"type": ["string", "null"]},
+                "sessions": list("Session"), "next": {"type": ["string", "null"]}, "nowMs": time,
                 "follows": {"type": "array", "items": text},
                 "may": {"type": "array", "items": {"enum": ["answer"]}},
             },

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State as FromState;
 use axum::{Extension, Json};
-use chat_store::Summary;
+use chat_store::{Summary, now_ms};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::address::Query;
@@ -34,6 +34,9 @@ pub(super) struct List {
     sessions: Vec<Arc<Summary>>,
     /// What to ask on from.
     next: Option<String>,
+    /// The time of the server, which rows go by: a browser's may be another.
+    #[serde(rename = "nowMs")]
+    now_ms: i64,
     /// The agents on this machine whose sessions come here by themselves.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     follows: Vec<&'static str>,
@@ -82,6 +85,7 @@ pub(super) async fn list(
     Ok(Json(List {
         sessions,
         next,
+        now_ms: now_ms(),
         follows,
         may: grant.may(),
     }))

@@ -195,7 +195,12 @@ impl ClaudeHooks {
         let id = match self.open_turn_of(&prompt) {
             Some(id) => id,
             None => {
-                self.close_open(emitter, "interrupted");
+                // What a sub-agent does in the background goes on.
+                self.close_shown(emitter);
+                self.session.close_turns(emitter, |turn| match turn.failed {
+                    true => "failed",
+                    false => "interrupted",
+                });
                 let trigger = if by_person { "user" } else { "system" };
                 self.open_turn(emitter, line, trigger)
             }

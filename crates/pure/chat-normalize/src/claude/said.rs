@@ -5,6 +5,9 @@
 //! letter. The tags are those of 1.0 to 2.1.330.
 
 use chat_event::gist;
+use serde_json::Value;
+
+use crate::value::text_of;
 
 /// What the text of a user's line is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +30,13 @@ pub(crate) enum Said {
     Injected(String),
 }
 
+impl Said {
+    /// Whether a person typed it.
+    pub(crate) fn is_typed(&self) -> bool {
+        matches!(self, Said::Words(_) | Said::Command(_) | Said::Shell(_))
+    }
+}
+
 /// Tags around what a command is, or what it printed: the whole of a text.
 const OF_COMMANDS: [&str; 8] = [
     "command-name",
@@ -43,7 +53,7 @@ const OF_COMMANDS: [&str; 8] = [
 const TASK: &str = "task-notification";
 
 /// Tags around what the program tells the model in a person's message.
-const INJECTED: [&str; 10] = [
+const INJECTED: [&str; 13] = [
     "system-reminder",
     "local-command-caveat",
     "ide_opened_file",
@@ -54,7 +64,30 @@ const INJECTED: [&str; 10] = [
     "user-memory-input",
     "post-tool-use-hook",
     "teammate-message",
+    "agent-message",
+    "cross-session-message",
+    "channel-message",
 ];
+
+/// Who writes a line in the person's name, by its `origin`.
+const OTHERS: [&str; 8] = [
+    "task-notification",
+    "peer",
+    "teammate",
+    "channel",
+    "coordinator",
+    "observer",
+    "auto-continuation",
+    "cron",
+];
+
+/// Whether the program, or another agent, says what stands in a user's line.
+pub(crate) fn is_by_others(line: &Value) -> bool {
+    let kind = line
+        .get("origin")
+        .and_then(|origin| text_of(origin, "kind"));
+    kind.is_some_and(|kind| OTHERS.contains(&kind))
+}
 
 /// What tells the events of a text's pieces apart: part of their ids, so that it stays as it is.
 pub(crate) fn piece_tag(at: usize) -> String {
@@ -177,6 +210,15 @@ fn ends_line(after: &str) -> bool {
     rest.is_empty() || rest.starts_with('\n')
 }
 
+/// What stands behind an opening tag whose name was taken off; it may say who writes.
+fn behind_opening(rest: &str) -> Option<&str> {
+    if let Some(inner) = rest.strip_prefix('>') {
+        return Some(inner);
+    }
+    let (attributes, inner) = rest.strip_prefix(' ')?.split_once('>')?;
+    (!attributes.contains(['<', '\n'])).then_some(inner)
+}
+
 /// The element that `text` begins with.
 fn first_element(text: &str) -> Option<Element<'_>> {
     let tail = text.trim_start().strip_prefix('<')?;
@@ -184,7 +226,7 @@ fn first_element(text: &str) -> Option<Element<'_>> {
         .into_iter()
         .chain([TASK])
         .chain(INJECTED)
-        .find_map(|name| Some((name, tail.strip_prefix(name)?.strip_prefix('>')?)))?;
+        .find_map(|name| Some((name, behind_opening(tail.strip_prefix(name)?)?)))?;
     let close = format!("</{name}>");
     let (inner, after) = inner.split_once(&close)?;
     Some(Element { name, inner, after })
@@ -200,15 +242,15 @@ fn last_element(text: &str) -> Option<(&str, Element<'_>)> {
     let from = inside
         .rfind(&format!("</{name}>"))
         .map_or(0, |at| at + name.len() + 3);
-    let open = format!("<{name}>");
-    let at = inside[from..]
+    let open = format!("<{name}");
+    let (at, inner) = inside[from..]
         .match_indices(&open)
         .map(|(at, _)| from + at)
-        .find(|at| {
+        .filter(|at| {
             let line = inside[..*at].trim_end_matches([' ', '\t']);
             line.is_empty() || line.ends_with('\n')
-        })?;
-    let inner = &inside[at + open.len()..];
+        })
+        .find_map(|at| Some((at, behind_opening(&inside[at + open.len()..])?)))?;
     let after = "";
     Some((&text[..at], Element { name, inner, after }))
 }

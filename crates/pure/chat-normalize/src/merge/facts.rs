@@ -174,7 +174,8 @@ pub(super) fn fact_of(event: &ChatEvent, source: usize, wording: Wording) -> Fac
         // Its summary is worded otherwise by each source.
         Payload::Compaction(_) => Fact::Counted(key(&["compaction"])),
         Payload::AgentMessage(message) => Fact::Once(key(&[kind, &message.message_id])),
-        Payload::AgentCallback(callback) => Fact::Once(key(&[kind, &callback.message_id])),
+        // One agent may call back more than once, and each time under its own name.
+        Payload::AgentCallback(callback) => Fact::Counted(key(&[kind, &callback.message_id])),
         Payload::SessionStart(_) => Fact::SessionStart,
         Payload::SessionStatus(_) => Fact::Status,
         Payload::SessionEnd(_) => Fact::Guessed(key(&["session_end"])),

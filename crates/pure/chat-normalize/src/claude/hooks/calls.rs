@@ -128,7 +128,9 @@ impl ClaudeHooks {
             let kind = line
                 .get("tool_input")
                 .and_then(|input| text_of(input, "subagent_type"));
-            let waiting = self.waiting_agents.entry(kind.unwrap_or("").to_owned());
+            // Who is not named is the program's own.
+            let kind = kind.unwrap_or("general-purpose");
+            let waiting = self.waiting_agents.entry(kind.to_owned());
             waiting.or_default().push_back(native_id.to_owned());
         }
     }

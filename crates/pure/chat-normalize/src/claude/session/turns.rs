@@ -112,10 +112,30 @@ impl Session {
         outcome: impl Fn(&Turn) -> &'static str,
     ) {
         self.close_parts(emitter);
+        self.close_each(emitter, outcome, true);
+        self.close_calls(emitter, &|_| false);
+        emitter.in_background(false);
+    }
+
+    /// Closes the turns that are open: the next prompt came. What goes on in the background does so.
+    pub(crate) fn close_turns(
+        &mut self,
+        emitter: &mut Emitter,
+        outcome: impl Fn(&Turn) -> &'static str,
+    ) {
+        self.close_each(emitter, outcome, false);
+    }
+
+    fn close_each(
+        &mut self,
+        emitter: &mut Emitter,
+        outcome: impl Fn(&Turn) -> &'static str,
+        with_all_calls: bool,
+    ) {
         while let Some(turn) = self.turns.first() {
             let outcome = outcome(turn);
             let is_last = self.turns.len() == 1;
-            if is_last {
+            if is_last && with_all_calls {
                 self.close_calls(emitter, &|_| false);
             }
             let mut end = TurnEnd {
@@ -126,7 +146,5 @@ impl Session {
             end.extra.insert("guessed", Json::from(Value::Bool(true)));
             self.close_turn(emitter, end);
         }
-        self.close_calls(emitter, &|_| false);
-        emitter.in_background(false);
     }
 }

@@ -126,6 +126,19 @@ impl ClaudeStream {
                 let text = text.map_or_else(|| line.to_string(), str::to_owned);
                 emitter.notice(level, place, "claude-code", text);
             }
+            "model_refusal_fallback" | "model_refusal_no_fallback" => {
+                let retracted = list_of(line, "retracted_message_uuids");
+                self.session.retract(emitter, place, retracted);
+                let text = text_of(line, "content").unwrap_or("the model refused");
+                emitter.notice("warning", place, "claude-code", text.to_owned());
+                let facts = SessionStart {
+                    model: text_of(line, "fallback_model").map(str::to_owned),
+                    ..SessionStart::default()
+                };
+                if facts.model.is_some() {
+                    self.session.facts.say(emitter, facts, Map::new());
+                }
+            }
             kind => emitter.raw(place, FORMAT, &format!("system/{kind}"), line),
         }
     }
@@ -159,7 +172,9 @@ impl ClaudeStream {
         } else {
             // The result of a turn is held back for what a task's end began, and for nothing else: this is the
             // program started again, after it was killed.
-            self.close_turns(emitter);
+            if self.session.in_turn() {
+                self.close_turns(emitter);
+            }
             "user"
         };
         let id = emitter.line_id().to_owned();

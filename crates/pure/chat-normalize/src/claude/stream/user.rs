@@ -5,7 +5,7 @@ use chat_event::{Body, Json};
 use serde_json::Value;
 
 use super::{ClaudeStream, FORMAT};
-use crate::claude::said::{Said, piece_tag, pieces_of};
+use crate::claude::said::{Said, is_by_others, piece_tag, pieces_of};
 use crate::claude::side_lines;
 use crate::emit::{Emitter, Place};
 use crate::value::{is_true, str_of};
@@ -71,8 +71,15 @@ impl ClaudeStream {
         }
         // Before 2.0 a replayed line bears no mark; later, words without one are the program's own.
         let replay = is_true(line, "isReplay") || !self.has_version;
+        let mut pieces = pieces_of(texts);
+        if is_by_others(line) && pieces.iter().any(Said::is_typed) {
+            side_lines::given_by_program(emitter, place, text, attachments);
+            return;
+        }
         let mut attachments = attachments;
-        let pieces = pieces_of(texts);
+        if attachments.is_some() && !pieces.iter().any(Said::is_typed) {
+            pieces.push(Said::Words(String::new()));
+        }
         let is_prompt = |said: &Said| match said {
             Said::Words(words) | Said::Command(words) | Said::Shell(words) => {
                 let known = self.said_prompt.as_deref();

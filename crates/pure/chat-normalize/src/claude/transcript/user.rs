@@ -5,7 +5,7 @@ use chat_event::{Body, Json};
 use serde_json::{Map, Value};
 
 use super::{ClaudeTranscript, FORMAT};
-use crate::claude::said::{Said, piece_tag, pieces, pieces_of};
+use crate::claude::said::{Said, is_by_others, piece_tag, pieces, pieces_of};
 use crate::claude::side_lines;
 use crate::emit::{Emitter, Place};
 use crate::value::{is_true, str_of, text_of};
@@ -106,12 +106,13 @@ impl ClaudeTranscript {
             side_lines::said_to_sub_agent(emitter, place, text, attachments);
             return;
         }
-        let woken = line
-            .get("origin")
-            .and_then(|origin| text_of(origin, "kind"))
-            == Some("task-notification");
+        let woken = is_by_others(line);
         let mut attachments = attachments;
-        let said = pieces_of(texts);
+        let mut said = pieces_of(texts);
+        if attachments.is_some() && !said.iter().any(Said::is_typed) {
+            // A picture alone is a prompt, whatever the program says beside it.
+            said.push(Said::Words(String::new()));
+        }
         // What a person says beside a command is a prompt.
         let is_prompt = said.iter().any(|said| matches!(said, Said::Words(_)));
         let trigger = said.iter().find_map(|said| match said {

@@ -89,6 +89,13 @@ impl CodexRollout {
                 let words = words.map_or_else(|| kind.replace('_', " "), str::to_owned);
                 emitter.notice("info", &place, "codex", words);
             }
+            "thread_rolled_back" => {
+                let n_turns = event.get("num_turns").and_then(Value::as_u64).unwrap_or(1);
+                let place = self.session.scope("", turn).place;
+                let turns = if n_turns == 1 { "turn" } else { "turns" };
+                let words = format!("went back {n_turns} {turns}: the agent knows no more of them");
+                emitter.notice("info", &place, "codex", words);
+            }
             // Their beginnings are in the calls; what else they say is elsewhere, or is about the account.
             "exec_command_begin"
             | "patch_apply_begin"

@@ -10,7 +10,7 @@ use crate::emit::{Emitter, hash};
 use crate::value::{str_of, text_of};
 
 /// What the program writes into the user's mouth begins so.
-const NOT_TYPED: [&str; 12] = [
+const NOT_TYPED: [&str; 17] = [
     "<environment_context>",
     "<user_instructions>",
     "<permissions instructions>",
@@ -22,6 +22,11 @@ const NOT_TYPED: [&str; 12] = [
     "<user_shell_command>",
     "<recommended_plugins>",
     "<INSTRUCTIONS>",
+    "<codex_internal_context",
+    "<goal_context>",
+    "<extension_context>",
+    "<user_action>",
+    "<external_",
     "# AGENTS.md instructions",
 ];
 
@@ -45,6 +50,14 @@ impl CodexRollout {
             }
             Some("user") => {
                 let start = text.trim_start();
+                if start.starts_with("<hook_prompt") {
+                    // Why a hook does not let the agent stop; as an item it is told by that.
+                    match self.has_items {
+                        true => emitter.pass_over("message that is an item"),
+                        false => self.hook_prompt(emitter, start),
+                    }
+                    return;
+                }
                 if NOT_TYPED.iter().any(|prefix| start.starts_with(prefix)) {
                     emitter.pass_over("message of the program");
                     return;
@@ -54,6 +67,13 @@ impl CodexRollout {
             Some("developer" | "system") => emitter.pass_over("message of the program"),
             Some(_) | None => self.raw(emitter, "message", item),
         }
+    }
+
+    fn hook_prompt(&mut self, emitter: &mut Emitter, text: &str) {
+        let inner = text.split_once('>').map_or(text, |(_, inner)| inner);
+        let inner = inner.trim().trim_end_matches("</hook_prompt>").trim();
+        let place = self.session.scope("", None).place;
+        emitter.notice("info", &place, "hook", inner.to_owned());
     }
 
     pub(super) fn user_text(
