@@ -291,8 +291,8 @@ impl Page {
                 may_answer,
                 now_ms,
             } => {
-                if let Some(now_ms) = now_ms {
-                    clock::learn_server_ms(now_ms);
+                if let Some((now_ms, asked_ms)) = now_ms {
+                    clock::learn_server_ms(now_ms, asked_ms);
                     state.now_ms.set(clock::server_ms());
                 }
                 state.follows.set(follows);
@@ -396,7 +396,10 @@ impl Page {
         let owner = Owner::current().unwrap_or_default();
         owner.with(|| {
             Effect::new(move |_| {
-                let n_waiting = u32::try_from(sessions::waiting(state)).unwrap_or(u32::MAX);
+                let beside = sessions::waiting_beside(state);
+                let beside = if frame::is_hidden() { beside } else { 0 };
+                let n_waiting = sessions::waiting(state) + beside;
+                let n_waiting = u32::try_from(n_waiting).unwrap_or(u32::MAX);
                 if page.n_waiting.replace(n_waiting) != n_waiting {
                     page.write_title();
                 }

@@ -229,8 +229,12 @@ impl Page {
     pub(super) fn open_local(&self, name: &str) {
         let named = Open::Local(name.to_owned());
         match self.state.open.with_untracked(|open| *open == named) {
-            // The same name may be of another file by now.
-            true => self.enter(named),
+            // The same name may be of another file by now, and what the address names is of the one before.
+            true => {
+                location::remove_from_fragment("e");
+                location::remove_from_fragment("t");
+                self.enter(named);
+            }
             false => self.open(named),
         }
     }

@@ -219,8 +219,8 @@ pub(super) fn waiting(state: State) -> usize {
     state.open.with(|open| {
         let is_open = |id: &str| match open {
             Open::Session(open) => open == id,
-            // Nobody counts what comes in the columns while the page is hidden.
-            Open::Together(_) | Open::Nothing | Open::Local(_) | Open::Address(_) => false,
+            Open::Together(open) => open.iter().any(|open| open == id),
+            Open::Nothing | Open::Local(_) | Open::Address(_) => false,
         };
         state.rows.with(|rows| {
             let waiting = rows
@@ -228,6 +228,19 @@ pub(super) fn waiting(state: State) -> usize {
                 .filter(|row| row.state(now_ms) == Stand::NeedsYou);
             waiting
                 .filter(|row| !row.sample && !is_open(&row.id))
+                .count()
+        })
+    })
+}
+
+/// How many of the sessions that are watched together wait: nobody counts what comes in them while the page is hidden.
+pub(super) fn waiting_beside(state: State) -> usize {
+    let now_ms = state.now_ms.get();
+    state.open.with(|open| {
+        let Open::Together(open) = open else { return 0 };
+        state.rows.with(|rows| {
+            let open = open.iter().filter_map(|id| rows.get(id));
+            open.filter(|row| row.state(now_ms) == Stand::NeedsYou)
                 .count()
         })
     })

@@ -6,6 +6,7 @@ use std::cell::{Cell, RefCell};
 
 use chat_feed::BlockBody;
 use chat_feed::arrangement::RowChange;
+use chat_feed::viewport::RowId;
 
 use super::Context;
 
@@ -15,6 +16,8 @@ pub(crate) struct Unread {
     hidden_ms: Cell<Option<i64>>,
     /// When it was shown again; rows of before that may still come.
     shown_ms: Cell<Option<i64>>,
+    /// The row that the mark is of, where it is not shown and another has it.
+    stands_for: Cell<Option<RowId>>,
     n_rows: Cell<u32>,
     n_told: Cell<u32>,
     tell: RefCell<Box<dyn Fn(u32)>>,
@@ -25,6 +28,7 @@ impl Default for Unread {
         Unread {
             hidden_ms: Cell::new(None),
             shown_ms: Cell::new(None),
+            stands_for: Cell::new(None),
             n_rows: Cell::new(0),
             n_told: Cell::new(0),
             tell: RefCell::new(Box::new(|_| {})),
@@ -75,16 +79,26 @@ impl Unread {
             && let Some((marked, since_ms)) = context.new_since.get()
             && marked == id
         {
-            // It was folded away: what stands behind it is the first that is new, then.
+            // It was folded away: what stands behind it is the first that is new, then, until it is back.
             let next = context
                 .list
                 .borrow()
                 .as_ref()
                 .and_then(|list| list.next(id));
-            context.new_since.set(next.map(|next| (next, since_ms)));
+            self.stands_for.set(self.stands_for.get().or(Some(id)));
+            context.new_since.set(Some((next.unwrap_or(id), since_ms)));
             if let Some(next) = next {
                 context.store.touch_row(next);
             }
+            return;
+        }
+        if let RowChange::Inserted(id, _) = change
+            && self.stands_for.get() == Some(id)
+            && let Some((stand_in, since_ms)) = context.new_since.get()
+        {
+            self.stands_for.set(None);
+            context.new_since.set(Some((id, since_ms)));
+            context.store.touch_row(stand_in);
             return;
         }
         let (RowChange::Inserted(id, _), Some(hidden_ms)) = (change, self.hidden_ms.get()) else {
@@ -101,6 +115,7 @@ impl Unread {
         }
         let known = context.new_since.get();
         if known.is_none_or(|(_, since_ms)| since_ms != hidden_ms) {
+            self.stands_for.set(None);
             context.new_since.set(Some((id, hidden_ms)));
             if let Some((before, _)) = known {
                 context.store.touch_row(before);

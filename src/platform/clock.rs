@@ -18,16 +18,14 @@ pub(crate) fn server_ms() -> i64 {
     epoch_ms().saturating_add(SERVER_IS_AHEAD_MS.get())
 }
 
-/// The server said just now what time it is.
-pub(crate) fn learn_server_ms(now_ms: i64) {
-    // The answer was on its way for some time: what is less than that is none.
-    let ahead_ms = now_ms.saturating_sub(epoch_ms());
-    let is_other = ahead_ms.saturating_abs() > ON_THE_WAY_MS;
-    SERVER_IS_AHEAD_MS.set(if is_other { ahead_ms } else { 0 });
+/// The server said what time it is, between when it was asked and now.
+pub(crate) fn learn_server_ms(now_ms: i64, asked_ms: i64) {
+    let (from_ms, to_ms) = (asked_ms - SAME_MS, epoch_ms() + SAME_MS);
+    SERVER_IS_AHEAD_MS.set(now_ms.saturating_sub(now_ms.clamp(from_ms.min(to_ms), to_ms)));
 }
 
 /// Clocks that differ by less are taken for the same.
-const ON_THE_WAY_MS: i64 = 5_000;
+const SAME_MS: i64 = 5_000;
 
 thread_local! {
     static SERVER_IS_AHEAD_MS: Cell<i64> = const { Cell::new(0) };

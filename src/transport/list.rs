@@ -37,8 +37,8 @@ pub(crate) enum ListUpdate {
         follows: Vec<String>,
         /// Whether the token lets answers be given.
         may_answer: bool,
-        /// Its time, by which rows go.
-        now_ms: Option<i64>,
+        /// Its time, by which rows go, and when that was asked for by ours.
+        now_ms: Option<(i64, i64)>,
     },
     /// How the list comes here.
     Connection(Connection),

@@ -111,7 +111,8 @@ impl Window {
             make("diff__space"),
         );
         // What is drawn again has its elements again, and in them what was drawn before; the same diff stands where it stood.
-        let stands = dom::attribute(&scroller, "data-of").as_deref() == Some(of);
+        let before = dom::attribute(&scroller, "data-of");
+        let stands = before.as_deref() == Some(of);
         let top_px = match stands {
             true => measure::scroll_top(&scroller),
             false => 0.0,
@@ -157,7 +158,7 @@ impl Window {
         window.list.borrow_mut().show(shown);
         window.widen_again();
         window.begin();
-        if stands {
+        if before.is_some() {
             measure::set_scroll_top(&window.scroller, top_px);
         }
         window

@@ -5,6 +5,7 @@ use chat_feed::connection::MAY_ANSWER;
 use serde::Deserialize;
 
 use super::ListUpdate;
+use crate::platform::clock;
 use crate::platform::stream::{FetchError, fetch_bytes};
 use crate::transport::link::{Server, in_time};
 use crate::transport::live::encoded;
@@ -32,6 +33,9 @@ pub(super) struct Page {
     may: Vec<String>,
     #[serde(default, rename = "nowMs")]
     now_ms: Option<i64>,
+    /// When it was asked for.
+    #[serde(skip)]
+    asked_ms: i64,
 }
 
 impl Page {
@@ -40,7 +44,7 @@ impl Page {
         ListUpdate::Server {
             follows: std::mem::take(&mut self.follows),
             may_answer: self.may.iter().any(|word| word == MAY_ANSWER),
-            now_ms: self.now_ms,
+            now_ms: self.now_ms.map(|now_ms| (now_ms, self.asked_ms)),
         }
     }
 }
@@ -52,10 +56,14 @@ pub(super) async fn ask(server: &Server, limit: u32, after: Option<&str>) -> Res
         address.push_str("&after=");
         address.push_str(&encoded(after));
     }
+    let asked_ms = clock::epoch_ms();
     let asked = in_time(fetch_bytes(&address, server.token.as_deref())).await;
     match asked.ok_or(End::Away(None))? {
         // Some hosts answer whatever they do not have with their first page, others with 403.
-        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|_| End::Absent),
+        Ok(bytes) => {
+            let page = serde_json::from_slice::<Page>(&bytes).map_err(|_| End::Absent)?;
+            Ok(Page { asked_ms, ..page })
+        }
         Err(why) => Err(match why {
             FetchError::Status {
                 code: 404 | 405 | 501,

@@ -25,7 +25,7 @@ impl Session {
             return Ok(None);
         };
         let mut room_bytes = WHOLE_BYTES;
-        self.put_back(&mut event, &mut room_bytes)?;
+        self.put_back(&mut event, &mut room_bytes, &mut false)?;
         Ok(Some(event))
     }
 
@@ -46,7 +46,7 @@ impl Session {
                 continue;
             };
             let before_bytes = room_bytes;
-            let all_fit = self.put_back(&mut event, &mut room_bytes)?;
+            let all_fit = self.put_back(&mut event, &mut room_bytes, &mut page.lacks_bodies)?;
             if !all_fit && before_bytes < WHOLE_BYTES {
                 page.cut_to(at);
                 break;
@@ -57,8 +57,13 @@ impl Session {
     }
 
     /// Puts the event's bodies back for which there is room, and takes that from it; whether all are but those that are too
-    /// long for any.
-    fn put_back(&self, event: &mut ChatEvent, room_bytes: &mut u64) -> Result<bool, Error> {
+    /// long for any. Those that are not there yet are told by `lacks`.
+    fn put_back(
+        &self,
+        event: &mut ChatEvent,
+        room_bytes: &mut u64,
+        lacks: &mut bool,
+    ) -> Result<bool, Error> {
         let mut all_fit = true;
         bodies::put_back(event, &mut |reference| {
             match self.body_text(reference, *room_bytes) {
@@ -69,7 +74,8 @@ impl Session {
                 Ok(BodyText::TooLong(bytes)) => all_fit &= bytes > WHOLE_BYTES,
                 Err(why @ Error::Elsewhere { .. }) => return Err(why),
                 // It stays a reference that nobody can follow.
-                Ok(BodyText::NoText | BodyText::Missing) | Err(_) => {}
+                Ok(BodyText::NoText) => {}
+                Ok(BodyText::Missing) | Err(_) => *lacks = true,
             }
             Ok(None)
         })?;

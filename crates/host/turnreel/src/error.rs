@@ -50,7 +50,7 @@ impl ApiError {
         )
     }
 
-    /// The same words where there is none and where the token sees none, so that nobody learns which there are.
+    /// To who has no token that is good.
     pub(crate) fn unauthorized() -> Self {
         ApiError::new(
             StatusCode::UNAUTHORIZED,
@@ -59,6 +59,7 @@ impl ApiError {
         )
     }
 
+    /// The same words where there is none and where the token sees none, so that nobody learns which there are.
     pub(crate) fn no_session() -> Self {
         let message = "there is no such session";
         Self::new(StatusCode::NOT_FOUND, "not_found", message)

@@ -223,6 +223,7 @@ mod tests {
             head: 16,
             oldest: 1,
             gaps: vec![gap(4, 5), gap(8, 8), gap(10, 10), gap(15, 16)],
+            lacks_bodies: false,
         };
         let told: Vec<String> = in_order(page)
             .iter()

@@ -51,6 +51,8 @@ pub struct Page {
     pub oldest: u64,
     /// Numbers within the page whose events cannot be had.
     pub gaps: Vec<Gap>,
+    /// Whether bodies that were to be put back are not there yet.
+    pub lacks_bodies: bool,
 }
 
 /// Where a page begins, taken while nobody wrote; what lies before `end` never changes.
@@ -78,6 +80,7 @@ impl Snapshot {
             head: self.head,
             oldest: self.oldest,
             gaps: Vec::new(),
+            lacks_bodies: false,
         };
         if request.after >= self.head {
             return Ok(page);

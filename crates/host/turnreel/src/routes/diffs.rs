@@ -40,17 +40,25 @@ pub(super) async fn of_sandbox(
     rows.retain(|row| {
         grant.sees(&row.id) && row.sandbox_id.as_ref().unwrap_or(&row.id) == &sandbox
     });
-    let mut sessions = Vec::new();
-    // Those that were packed away are brought back.
-    for row in rows {
-        if let Ok(id) = SessionId::parse(&row.id) {
-            sessions.extend(state.live_from_anywhere(&id).await?);
-        }
-    }
-    if sessions.is_empty() {
+    if rows.is_empty() {
         return Err(ApiError::no_session());
     }
-    find(&state, sessions, event, &headers).await
+    let ids = rows.iter().filter_map(|row| SessionId::parse(&row.id).ok());
+    let (here, away): (Vec<_>, Vec<_>) = ids.partition(|id| state.live(id).is_some());
+    let here = here.iter().filter_map(|id| state.live(id)).collect();
+    let mut found = find(&state, here, event.clone(), &headers).await;
+    // Those that were packed away are brought back one by one, until one has it.
+    for id in away {
+        if !found
+            .as_ref()
+            .is_err_and(|why| why.status == StatusCode::NOT_FOUND)
+        {
+            break;
+        }
+        let live = state.live_from_anywhere(&id).await?;
+        found = find(&state, live.into_iter().collect(), event.clone(), &headers).await;
+    }
+    found
 }
 
 async fn find(

@@ -152,7 +152,7 @@ pub(super) async fn page(
     };
     let may = grant.may();
     let tag = tag_of(&page, after, bodies, &may);
-    let is_whole = bodies == Bodies::Referred || !lacks_bodies(&page);
+    let is_whole = !page.lacks_bodies;
     if is_whole && ranged::is_known(&headers, &tag) {
         let response = StatusCode::NOT_MODIFIED.into_response();
         return Ok(kept(response, &page, &tag, names_epoch));
@@ -198,11 +198,6 @@ fn tag_of(page: &Page, after: u64, bodies: Bodies, may: &[String]) -> String {
         let may = may.concat();
         format!("\"{epoch}.{after}.{next}.{n_gaps}.{head}.{may}\"")
     }
-}
-
-/// Whether a page that was to have its bodies lacks one.
-fn lacks_bodies(page: &Page) -> bool {
-    page.lines.iter().any(|line| line.contains("\"$body\":"))
 }
 
 fn is_closed(page: &Page) -> bool {

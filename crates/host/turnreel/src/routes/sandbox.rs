@@ -209,19 +209,23 @@ fn read_tool_event(body: Map<String, Value>) -> Result<Taken, ApiError> {
     })
 }
 
-/// How many events a batch has, with those of the batches in it.
+/// How many events a batch has, itself among them where it has none, with those of the batches in it.
 fn n_within(events: &[Value]) -> usize {
     let of_one = |event: &Value| {
+        let event_type = event.get("event_type").and_then(Value::as_str);
+        if event_type.map(kind_of) != Some(Kind::Batch) {
+            return 1;
+        }
         let inner = ["event_data", "payload"]
             .iter()
-            .find_map(|name| event.get(name));
-        let events = inner
-            .unwrap_or(event)
-            .get("events")
-            .and_then(Value::as_array);
-        events.map_or(1, |events| n_within(events))
+            .filter_map(|name| event.get(name))
+            .find(|inner| inner.is_object());
+        let events = inner.unwrap_or(event).get("events");
+        events
+            .and_then(Value::as_array)
+            .map_or(1, |events| n_within(events))
     };
-    events.iter().map(of_one).sum()
+    events.iter().map(of_one).sum::<usize>().max(1)
 }
 
 /// Whatever a worker reports in `{event_type, …}`: its fields beside the type, or in `event_data` or `payload`.
@@ -243,7 +247,9 @@ fn read_progress(body: Map<String, Value>) -> Result<Taken, ApiError> {
         Kind::Batch => {
             let events = data.map_or(&body, |(_, data)| data).get("events");
             match events.and_then(Value::as_array) {
-                Some(events) if n_within(events) <= MAX_EVENTS => n_events = n_within(events),
+                Some(events) if events.len().max(n_within(events)) <= MAX_EVENTS => {
+                    n_events = n_within(events);
+                }
                 Some(_) => {
                     let msg = format!("List should have at most {MAX_EVENTS} items");
                     it.wrong("events", "too_long", msg);

@@ -211,15 +211,12 @@ fn what_waits_for_the_address_of_a_server_is_sent_by_the_next_pipe_that_names_it
     assert_eq!(spooled_for_others(dir.path()), 1);
     let server = Server::start_on(dir.path(), &address, &["--no-examples"]);
     let other = SMALL.replace("s1", "s2");
-    run(
-        dir.path(),
-        &[&PATIENT[..], &["--endpoint", &url]].concat(),
-        other.as_bytes(),
-    );
-    assert_eq!(
-        (spooled(dir.path()), spooled_for_others(dir.path())),
-        (0, 0)
-    );
+    let mut child = start(dir.path(), &[&PATIENT[..], &["--endpoint", &url]].concat());
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(other.as_bytes()).unwrap();
+    soon("it is sent", || spooled_for_others(dir.path()) == 0);
+    drop(stdin);
+    child.wait().unwrap();
     for session in ["s1", "s2"] {
         assert_eq!(server.all(session, 10).len(), 3, "{session}");
     }

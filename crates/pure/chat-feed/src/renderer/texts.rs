@@ -170,7 +170,11 @@ impl ChatRenderer {
             let is_both = rest.is_some_and(|rest| rest.trim_end() == open.trim_end());
             piece.text = rest.filter(|_| is_both).unwrap_or(piece.text);
         }
-        let begins = |text: TextIdx| piece.text.starts_with(text_of(text).trim_end());
+        let begins = |text: TextIdx| {
+            let known = text_of(text);
+            let said = known.trim_end();
+            !said.is_empty() && piece.text.starts_with(said)
+        };
         let number = parts.number(&piece, begins);
         let name = (response, thinking, number);
         let Some(mut part) = self.take_part(name, piece.done) else {

@@ -69,9 +69,11 @@ impl Seen {
             let known = self.sessions.iter_mut().find(|(one, _)| *one == id);
             match known {
                 Some((_, known_ms)) => *known_ms = at_ms.max(*known_ms),
-                None => self.sessions.insert(0, (id, at_ms)),
+                None => self.sessions.push((id, at_ms)),
             }
         }
+        // Those that go are the ones that were looked at the longest ago.
+        self.sessions.sort_by_key(|(_, at_ms)| *at_ms);
         let n_over = self.sessions.len().saturating_sub(MOST);
         for (_, at_ms) in self.sessions.drain(..n_over) {
             self.from_ms = self.from_ms.max(at_ms);

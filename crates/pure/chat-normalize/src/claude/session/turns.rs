@@ -1,5 +1,7 @@
 //! The turns of a session: opened, interrupted and closed with what is open in them.
 
+use std::collections::BTreeSet;
+
 use chat_event::payload::{Interrupt, TurnEnd, TurnStart};
 use chat_event::{Extra, Json};
 use serde_json::Value;
@@ -123,7 +125,28 @@ impl Session {
         emitter: &mut Emitter,
         outcome: impl Fn(&Turn) -> &'static str,
     ) {
+        let outlives = self.in_background();
         self.close_each(emitter, outcome, false);
+        self.close_calls(emitter, &|call| outlives.contains(&call.order));
+    }
+
+    /// The calls within sub-agents whose own call is over: what they do goes on.
+    fn in_background(&self) -> BTreeSet<u64> {
+        let mut found = BTreeSet::new();
+        for call in self.calls.values() {
+            // Sub-agents of theirs are there with them.
+            let mut around = Some(call);
+            while let Some(within) = around {
+                let Some(parent) = &within.place.parent_tool_call_id else {
+                    break;
+                };
+                around = self.calls.values().find(|call| call.id == *parent);
+                if around.is_none() {
+                    found.insert(call.order);
+                }
+            }
+        }
+        found
     }
 
     fn close_each(

@@ -72,12 +72,10 @@ impl ClaudeStream {
         // Before 2.0 a replayed line bears no mark; later, words without one are the program's own.
         let replay = is_true(line, "isReplay") || !self.has_version;
         let mut pieces = pieces_of(texts);
-        if is_by_others(line) && pieces.iter().any(Said::is_typed) {
-            side_lines::given_by_program(emitter, place, text, attachments);
-            return;
-        }
+        let by_others = is_by_others(line);
+        let replay = replay && !by_others;
         let mut attachments = attachments;
-        if attachments.is_some() && !pieces.iter().any(Said::is_typed) {
+        if replay && attachments.is_some() && !pieces.iter().any(Said::is_typed) {
             pieces.push(Said::Words(String::new()));
         }
         let is_prompt = |said: &Said| match said {
@@ -110,6 +108,9 @@ impl ClaudeStream {
                     } else {
                         emitter.pass_over("user, a replay of the prompt");
                     }
+                }
+                Said::Words(words) | Said::Command(words) | Said::Shell(words) if by_others => {
+                    side_lines::given_by_program(emitter, &place, &words, attachments.take());
                 }
                 Said::Done(text) | Said::Output(text) if text.trim().is_empty() => {
                     emitter.pass_over("user, a command that printed nothing");
