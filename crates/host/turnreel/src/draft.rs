@@ -108,9 +108,8 @@ pub(crate) fn going_with_us(
 /// Where signals cannot be listened for, they do what they do by themselves.
 #[cfg(unix)]
 fn remove_when_ended() {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let heeded = crate::signals::heeded(&[SIGINT, SIGTERM, SIGHUP]);
-    let Ok(mut signals) = signal_hook::iterator::Signals::new(heeded) else {
+    let signals = crate::signals::that_end();
+    let Ok(mut signals) = signal_hook::iterator::Signals::new(signals) else {
         return;
     };
     std::thread::spawn(move || {

@@ -93,9 +93,7 @@ struct Stops {
 impl Stops {
     #[cfg(unix)]
     fn listen() -> Result<Stops, String> {
-        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-        let heeded = signals::heeded(&[SIGINT, SIGTERM, SIGHUP]);
-        let signals = signal_hook::iterator::Signals::new(heeded)
+        let signals = signal_hook::iterator::Signals::new(signals::that_end())
             .map_err(|why| format!("could not listen for signals: {why}"))?;
         Ok(Stops { signals })
     }

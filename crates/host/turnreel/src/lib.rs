@@ -61,6 +61,7 @@ mod seats;
 mod serve;
 mod server;
 mod shared_frame;
+#[cfg(unix)]
 mod signals;
 mod socket;
 mod socket_owner;

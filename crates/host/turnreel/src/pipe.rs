@@ -296,9 +296,8 @@ fn read_token(path: &Path) -> Result<String, String> {
 fn count_signals(stops: &Arc<AtomicUsize>) -> Result<(), String> {
     #[cfg(unix)]
     {
-        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-        let heeded = signals::heeded(&[SIGINT, SIGTERM, SIGHUP]);
-        let mut signals = signal_hook::iterator::Signals::new(heeded)
+        use signal_hook::consts::SIGTERM;
+        let mut signals = signal_hook::iterator::Signals::new(signals::that_end())
             .map_err(|why| format!("could not listen for signals: {why}"))?;
         let stops = stops.clone();
         std::thread::spawn(move || {

@@ -372,7 +372,7 @@ fn stop_signal() -> Result<impl Future<Output = ()> + Send, String> {
             |kind| signal(kind).map_err(|why| format!("could not listen for signals: {why}"));
         let mut terminate = listen(SignalKind::terminate())?;
         let mut interrupt = listen(SignalKind::interrupt())?;
-        let mut hangup = match signals::is_heeded(signal_hook::consts::SIGHUP) {
+        let mut hangup = match signals::heeds_hangup() {
             true => Some(listen(SignalKind::hangup())?),
             false => None,
         };

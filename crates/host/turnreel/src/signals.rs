@@ -1,27 +1,27 @@
 //! Signals that end a program: which of them are listened for.
 
-/// Those of these that do something: what was started to outlive its terminal (`nohup`) ignores that it is closed, and whoever
-/// listens for it all the same ends with it.
-#[cfg(unix)]
-pub(crate) fn heeded(signals: &[i32]) -> Vec<i32> {
-    let ignored = ignored().unwrap_or_default();
-    let is_ignored = |signal: i32| ignored >> (signal - 1) & 1 == 1;
-    let mut heeded = signals.to_vec();
-    heeded.retain(|&signal| !is_ignored(signal));
-    heeded
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+/// Those that end it. That its terminal is closed is left out where that is ignored: what was started to outlive its terminal
+/// (`nohup`) would end with it all the same.
+pub(crate) fn that_end() -> Vec<i32> {
+    let mut signals = vec![SIGINT, SIGTERM];
+    signals.extend((!ignores_hangup().unwrap_or(false)).then_some(SIGHUP));
+    signals
 }
 
-/// Whether the signal surely does something: where the system does not say, who only wants to end in good order lets it be.
-#[cfg(unix)]
-pub(crate) fn is_heeded(signal: i32) -> bool {
-    ignored().is_some() && !heeded(&[signal]).is_empty()
+/// Whether to hear that the terminal is closed, for who only wants to end in good order: where the system does not say whether
+/// that is ignored, it is let be.
+pub(crate) fn heeds_hangup() -> bool {
+    ignores_hangup() == Some(false)
 }
 
-/// The set of those that are ignored, a bit for each from the first on; `None` where the system does not say.
-#[cfg(unix)]
-fn ignored() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+/// `None` where the system does not say.
+fn ignores_hangup() -> Option<bool> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let mut lines = status.lines();
-    let set = lines.find_map(|line| line.strip_prefix("SigIgn:"));
-    set.and_then(|set| u64::from_str_radix(set.trim(), 16).ok())
+    let set = lines.find_map(|line| line.strip_prefix("SigIgn:"))?;
+    // A bit for each, from the first on.
+    let set = u64::from_str_radix(set.trim(), 16).ok()?;
+    Some(set >> (SIGHUP - 1) & 1 == 1)
 }

@@ -20,8 +20,8 @@ const MOST_FOLDED: usize = 64 * 1024 + 1000;
 /// … and so many bytes.
 const MOST_FOLDED_BYTES: usize = 64 * 1024 * 1024;
 
-/// No id that is sent beside an event is longer, in bytes.
-const NAME_BYTES: usize = 1024;
+/// No id of a request is longer, in bytes.
+const REQUEST_BYTES: usize = 1024;
 
 /// How long an id may be.
 const ID_BYTES: usize = 128;
@@ -175,13 +175,9 @@ fn read_event(text: &str, session: &SessionId, depth: usize) -> Result<ChatEvent
     }
     // Its numbers are another log's. Without them all is known of it that is known here.
     event.seq = None;
-    for (name, id) in names_of(&event) {
-        if id.is_some_and(|id| id.len() > NAME_BYTES) {
-            return refuse(
-                name,
-                &format!("{name}: over the limit of {NAME_BYTES} bytes"),
-            );
-        }
+    if request_of(&event).is_some_and(|id| id.len() > REQUEST_BYTES) {
+        let why = format!("payload.requestId: over the limit of {REQUEST_BYTES} bytes");
+        return refuse("payload.requestId", &why);
     }
     let folded = Folded::of(&event);
     if folded
@@ -202,22 +198,15 @@ fn read_event(text: &str, session: &SessionId, depth: usize) -> Result<ChatEvent
     Ok(event)
 }
 
-/// What an event is told apart and put together by, which is kept in memory here and there.
-fn names_of(event: &ChatEvent) -> [(&'static str, Option<&str>); 5] {
-    let request = match &event.payload {
-        Payload::PermissionRequest(it) => Some(it.request_id.as_str()),
-        Payload::PermissionResolved(it) => Some(it.request_id.as_str()),
-        Payload::QuestionRequest(it) => Some(it.request_id.as_str()),
-        Payload::QuestionResolved(it) => Some(it.request_id.as_str()),
+/// By what a request is known that waits for its answer, which is kept in memory.
+fn request_of(event: &ChatEvent) -> Option<&str> {
+    match &event.payload {
+        Payload::PermissionRequest(it) => Some(&it.request_id),
+        Payload::PermissionResolved(it) => Some(&it.request_id),
+        Payload::QuestionRequest(it) => Some(&it.request_id),
+        Payload::QuestionResolved(it) => Some(&it.request_id),
         _ => None,
-    };
-    [
-        ("turnId", event.turn_id.as_deref()),
-        ("responseId", event.response_id.as_deref()),
-        ("agentId", event.agent_id.as_deref()),
-        ("parentToolCallId", event.parent_tool_call_id.as_deref()),
-        ("payload.requestId", request),
-    ]
+    }
 }
 
 /// The id of an event that came without one, where it says what it is: the same event sent again has the same id, and is
