@@ -1,4 +1,4 @@
-//! The test programs that need no browser, three at a time: some compute, others mostly wait for servers and timers.
+//! The test programs that need no browser, two at a time: some compute, others mostly wait for servers and timers.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ const WAITING: &str = "crates/host";
 /// wait for timers, so that more of them run at once than there are cores.
 const LONGEST: (&str, &str) = ("turnreel", "all");
 /// How many of its tests run at once, for each core.
-const AT_ONCE: usize = 3;
+const AT_ONCE: usize = 2;
 
 /// One test program.
 #[derive(Debug, PartialEq, Eq)]
@@ -104,8 +104,8 @@ pub(super) fn run(
     let done = Mutex::new((counts, Vec::new()));
     std::thread::scope(|scope| {
         let (left, done) = (&left, &done);
-        // Two begin with those that wait, one with those that compute.
-        for begins_waiting in [true, true, false] {
+        // One begins with those that wait, one with those that compute.
+        for begins_waiting in [true, false] {
             scope.spawn(move || {
                 loop {
                     let mut left = left.lock().unwrap_or_else(PoisonError::into_inner);
