@@ -25,6 +25,8 @@ use crate::spool::{Batch, Spool};
 const LONGEST: Duration = Duration::from_secs(4);
 /// So long the server holds one question for the answer; then it is asked again. One that hangs is found out with it.
 const WAIT: &str = "5s";
+/// So long an answer to that takes at most: behind it the server is looked for again, which may have come back elsewhere.
+const LONGEST_ANSWER: Duration = Duration::from_secs(7);
 /// So long the server may be away, or hang, before nobody is waited for.
 const LONGEST_AWAY: Duration = Duration::from_secs(10);
 /// Between two tries.
@@ -187,8 +189,9 @@ impl Asked {
             false => "permissions",
         };
         let path = format!("sessions/{session_id}/{kind}/{request_id}?wait={WAIT}");
-        let client = Client::within(LONGEST_AWAY);
-        let mut heard = Instant::now();
+        let client = Client::within(LONGEST_ANSWER);
+        // Since when nothing comes of it: an address that is taken by somebody else meanwhile may say nothing at all.
+        let mut away: Option<Instant> = None;
         loop {
             let answer = self.get(&client, &path);
             let mut is_over = locked(&self.is_over);
@@ -207,9 +210,12 @@ impl Asked {
                     );
                     return Ok(Some(told));
                 }
-                Ok(_) => heard = Instant::now(),
-                Err(why) if heard.elapsed() >= LONGEST_AWAY => return Err(why),
-                Err(_) => {
+                Ok(_) => away = None,
+                Err(why) => {
+                    let since = *away.get_or_insert_with(Instant::now);
+                    if since.elapsed() >= LONGEST_AWAY {
+                        return Err(why);
+                    }
                     drop(is_over);
                     std::thread::sleep(PAUSE);
                 }
