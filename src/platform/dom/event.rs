@@ -84,8 +84,13 @@ pub(crate) fn began_in_wide(event: &Event, until: &Element) -> bool {
         let element = node.dyn_into::<Element>().ok()?;
         (&element != until).then_some(element)
     });
+    // What slides by them has no other use for them, however wide it is.
     within
-        .filter(|element| element.has_attribute("tabindex"))
+        .filter(|element| {
+            element
+                .matches("[tabindex]:not([role=slider])")
+                .unwrap_or(false)
+        })
         .any(|element| element.scroll_width() > element.client_width())
 }
 
