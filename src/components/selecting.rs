@@ -42,6 +42,12 @@ pub(super) fn watch(ctx: Ctx, grid: &Element) -> Vec<Listener> {
         hand.writes.set(false);
         hand.hold(list);
     };
+    // This is fetched: who was quick may be writing already.
+    ctx.try_with_value(|context| {
+        if let Some(list) = &*context.list.borrow() {
+            focus(&context.hand, list);
+        }
+    });
     vec![
         dom::listen_passive(grid, "pointerdown", down),
         dom::listen_window("pointerup", on_list(release)),
