@@ -223,7 +223,7 @@ impl FeedView {
         self.gather();
         let id = store.id_of(row)?;
         let rank = self.list.rank_of(id)?;
-        self.list.go_to(id, Align::Center);
+        self.list.scroll_to(id, Align::Center);
         self.list.update();
         u32::try_from(rank).ok()
     }

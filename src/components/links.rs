@@ -260,7 +260,7 @@ impl Context {
         let Some((id, list)) = self.bring_out(block) else {
             return;
         };
-        list.go_to(id, Align::Center);
+        list.scroll_to(id, Align::Center);
         list.update();
         let context = self.clone();
         leptos::task::spawn_local(async move {

@@ -199,6 +199,12 @@ fn a_diff_in_the_panel_keeps_its_place_while_the_session_goes_on() {
             "!!__test.one('dialog.help')?.firstElementChild",
         )
         .await;
+        tab.wait_for(
+            "the panel's button",
+            SHORT,
+            "!!__test.visible('.panel-toggle')",
+        )
+        .await;
         tab.run("if (!__test.visible('.panel')) __test.one('.panel-toggle').click()")
             .await;
         let file = "__test.all('.tree__open').find((it) => it.textContent.includes('long.rs'))";
