@@ -239,10 +239,14 @@ impl Live {
         (state.epoch.clone(), state.head, state.released)
     }
 
-    /// Whether the log has the event of this number under this epoch: pages have it a moment before followers are told.
-    pub(crate) fn has_stored(&self, epoch: &str, seq: u64) -> bool {
-        let (stored_under, stored) = self.session.position();
-        stored_under == epoch && seq <= stored
+    /// Whether the log ends before this number, where followers were told of it up to `head`: pages have events a moment
+    /// before followers are told.
+    pub(crate) fn ends_before(&self, seq: u64, (epoch, head): (&str, u64)) -> bool {
+        let is_stored = || {
+            let (stored_under, stored) = self.session.position();
+            stored_under == epoch && seq <= stored
+        };
+        seq > head && !is_stored()
     }
 
     /// Whether all after `seq` can be had from the ring.

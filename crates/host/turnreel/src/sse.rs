@@ -89,7 +89,7 @@ pub(crate) fn tell(
         From::Now => (Resume::None, head),
         From::Cursor(of, seq)
             if of.as_ref().is_some_and(|of| *of != epoch)
-                || (seq > head && !live.has_stored(&epoch, seq)) =>
+                || live.ends_before(seq, (&epoch, head)) =>
         {
             (Resume::Reset, 0)
         }

@@ -19,8 +19,6 @@ use crate::store::SyncPolicy;
 
 /// No program of ours folds more into one event. One that says it stands for more is what it is without that.
 const MOST_FOLDED: usize = 64 * 1024 + 1;
-/// … and so many bytes.
-const MOST_FOLDED_BYTES: usize = 64 * 1024 * 1024;
 
 /// Changes what was sent before it is stored, as secrets are masked.
 ///
@@ -294,7 +292,7 @@ fn apart(mut event: ChatEvent) -> Vec<ChatEvent> {
     event.extra.remove("c");
     match Folded::of(&event) {
         Some(folded)
-            if folded.n_events() <= MOST_FOLDED && folded.n_bytes() <= MOST_FOLDED_BYTES =>
+            if folded.n_events() <= MOST_FOLDED && folded.n_bytes() <= Folded::MOST_BYTES =>
         {
             return folded.events().collect();
         }

@@ -17,9 +17,6 @@ const MAX_KEYS: usize = 10_000;
 /// Events that a batch may stand for, where others were folded into its items: of the longest run, which is one item, all.
 const MOST_FOLDED: usize = 64 * 1024 + 1000;
 
-/// … and so many bytes.
-const MOST_FOLDED_BYTES: usize = 64 * 1024 * 1024;
-
 /// No id of a request is longer, in bytes.
 const REQUEST_BYTES: usize = 1024;
 
@@ -75,9 +72,10 @@ pub(crate) fn read_batch(
     };
     let items: Vec<_> = items.iter().enumerate().map(read).collect();
     let n_bytes = folded_bytes(&items);
-    if n_bytes > MOST_FOLDED_BYTES {
+    if n_bytes > Folded::MOST_BYTES {
         let message = format!(
-            "the batch stands for {n_bytes} bytes of events, over the limit of {MOST_FOLDED_BYTES}"
+            "the batch stands for {n_bytes} bytes of events, over the limit of {}",
+            Folded::MOST_BYTES
         );
         return Err(ApiError::new(
             StatusCode::PAYLOAD_TOO_LARGE,

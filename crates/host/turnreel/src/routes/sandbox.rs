@@ -247,9 +247,7 @@ fn read_progress(body: Map<String, Value>) -> Result<Taken, ApiError> {
         Kind::Batch => {
             let events = data.map_or(&body, |(_, data)| data).get("events");
             match events.and_then(Value::as_array) {
-                Some(events) if events.len().max(n_within(events)) <= MAX_EVENTS => {
-                    n_events = n_within(events);
-                }
+                Some(events) if n_within(events) <= MAX_EVENTS => n_events = n_within(events),
                 Some(_) => {
                     let msg = format!("List should have at most {MAX_EVENTS} items");
                     it.wrong("events", "too_long", msg);

@@ -49,7 +49,7 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
         let (epoch, head, _) = live.position();
         let other_epoch = open.epoch.as_ref().is_some_and(|asked| *asked != epoch);
         // What a page gave may not have been told to followers yet.
-        let is_beyond = |seq: u64| seq > head && !live.has_stored(&epoch, seq);
+        let is_beyond = |seq| live.ends_before(seq, (&epoch, head));
         let mut hole = None;
         let (resume, sent) = match open.after {
             None => (Resume::None, head),
@@ -113,7 +113,7 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
         let (_, head, _) = live.position();
         let epoch = follower.epoch().to_owned();
         let other_epoch = open.epoch.as_ref().is_some_and(|asked| *asked != epoch);
-        let is_beyond = |seq: u64| seq > head && !live.has_stored(&epoch, seq);
+        let is_beyond = |seq| live.ends_before(seq, (&epoch, head));
         let (resume, known) = match open.after {
             None => (Resume::None, head),
             Some(seq) if other_epoch || is_beyond(seq) => (Resume::Reset, head),

@@ -96,6 +96,9 @@ impl<'e> Folded<'e> {
         self.n_others() + 1
     }
 
+    /// More than this, by [`Folded::n_bytes`], is not taken apart: a short line could stand for any number of bytes.
+    pub const MOST_BYTES: usize = 64 * 1024 * 1024;
+
     /// About how many bytes the events it stands for are as lines: each repeats what names its turn and its call.
     pub fn n_bytes(&self) -> usize {
         let one = ChatEvent {
