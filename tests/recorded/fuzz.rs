@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use chat_event::{ChatEvent, Payload};
+use chat_feed::ChatRenderer;
 use chat_feed::mask::{LiveMasker, is_masked_of};
-use chat_feed::{BlockBody, ChatRenderer};
 use chat_normalize::{Context, Dialect, SessionReader};
 
+use super::mirror::runs;
 use super::normalized::{Random, assert_ids, assert_turns, damaged, read};
 use super::shared;
 
@@ -163,13 +164,7 @@ fn hold_laws(dialect: Dialect, input: &[u8], seed: u64) {
     assert_eq!(renderer.check(), Ok(()));
     if dialect != Dialect::ChatEvents {
         for block in renderer.feed().rows() {
-            let runs = match &block.body {
-                BlockBody::ToolCall(call) => call.status.runs(),
-                BlockBody::Text(text) => text.streaming,
-                BlockBody::Thinking(thinking) => thinking.streaming,
-                _ => false,
-            };
-            assert!(!runs, "{block:?} still runs");
+            assert!(!runs(block), "{block:?} still runs");
         }
     }
     assert_masked(&whole, random.below(whole.len() + 1));

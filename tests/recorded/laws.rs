@@ -5,15 +5,15 @@
 use std::path::{Path, PathBuf};
 
 use super::compact::compact;
-use super::mirror::{Mirror, view};
+use super::mirror::{Mirror, runs, view};
 use super::shared;
 use chat_diff::{Around, apply, widen};
 use chat_event::{ChatEvent, Payload};
+use chat_feed::ChatRenderer;
 use chat_feed::export::{Form, Writer};
 use chat_feed::inbox::{Inbox, MOST_WAITING};
 use chat_feed::mask::LiveMasker;
 use chat_feed::playback::{Clock, Moment};
-use chat_feed::{BlockBody, ChatRenderer};
 use chat_normalize::{Context, SessionReader};
 
 /// Arrival times stand apart by this much, in milliseconds.
@@ -165,13 +165,7 @@ fn every_invariant_holds_after_every_event_and_nothing_runs_at_the_end() {
             assert_eq!(renderer.check(), Ok(()), "{}", path.display());
         }
         for block in renderer.feed().rows() {
-            let runs = match &block.body {
-                BlockBody::ToolCall(call) => call.status.runs(),
-                BlockBody::Text(text) => text.streaming,
-                BlockBody::Thinking(thinking) => thinking.streaming,
-                _ => false,
-            };
-            assert!(!runs, "{}: {block:?} still runs", path.display());
+            assert!(!runs(block), "{}: {block:?} still runs", path.display());
         }
     }
 }

@@ -6,12 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-use chat_event::{ChatEvent, Payload};
+use chat_event::Payload;
 use chat_normalize::Dialect;
 use serde_json::{Value, json};
 
 use super::normalized::{
-    Random, Source, assert_cuts, assert_ids, assert_turns, damaged, file_name, read, sorted,
+    Source, assert_any_cuts, assert_damaged, assert_ids, assert_turns, file_name, read, sorted,
+    whole_texts,
 };
 use super::shared;
 
@@ -275,39 +276,7 @@ fn no_text_is_shown_twice_and_none_is_lost() {
             })
             .collect();
         assert_eq!(done, said_texts(&objects(&source.bytes)), "{}", source.name);
-        let mut chunks: HashMap<(String, u32, bool), String> = HashMap::new();
-        let mut whole: HashMap<(String, u32, bool), String> = HashMap::new();
-        for event in &events {
-            let response = event.response_id.clone().unwrap_or_default();
-            match &event.payload {
-                Payload::AssistantChunk(chunk) => {
-                    chunks
-                        .entry((response, chunk.part.unwrap(), false))
-                        .or_default()
-                        .push_str(&chunk.text);
-                }
-                Payload::ThinkingChunk(chunk) => {
-                    chunks
-                        .entry((response, chunk.part.unwrap(), true))
-                        .or_default()
-                        .push_str(&chunk.text);
-                }
-                Payload::AssistantDone(done) => {
-                    let before =
-                        whole.insert((response, done.part.unwrap(), false), done.text.clone());
-                    assert_eq!(before, None, "{}: a part is done twice", source.name);
-                }
-                Payload::ThinkingDone(done) => {
-                    let before =
-                        whole.insert((response, done.part.unwrap(), true), done.text.clone());
-                    assert_eq!(before, None, "{}: a part is done twice", source.name);
-                }
-                _ => {}
-            }
-        }
-        for (part, text) in chunks {
-            assert_eq!(whole.get(&part), Some(&text), "{}: {part:?}", source.name);
-        }
+        whole_texts(&source.name, &events);
     }
 }
 
@@ -397,35 +366,13 @@ fn both_texts(details: &Value) -> Option<(String, String)> {
 
 #[test]
 fn any_cut_of_the_bytes_gives_the_same_events() {
-    let mut random = Random(7);
-    for source in corpus() {
-        // Cuts of large files are few: what matters is where in a line they fall.
-        for longest in [1usize, 7, 400, 70_000] {
-            if source.bytes.len() / longest <= 40_000 {
-                assert_cuts(&source, longest, &mut random);
-            }
-        }
-    }
+    assert_any_cuts(&corpus());
 }
 
 /// Lines that are damaged: cut, doubled, left out, with bytes changed. Whatever comes of it, every line is accounted for.
 #[test]
 fn damaged_lines_never_stop_the_reader() {
-    let mut random = Random(11);
-    for source in corpus()
-        .iter()
-        .filter(|source| source.bytes.len() < 200_000)
-    {
-        for _ in 0..6 {
-            let events = read(&damaged(&source.bytes, &mut random)).events;
-            assert_ids(&source.name, &events);
-            assert_turns(&source.name, &events);
-            for event in &events {
-                let again = ChatEvent::from_json(&event.to_line()).unwrap();
-                assert_eq!(again.to_line(), event.to_line(), "{}", source.name);
-            }
-        }
-    }
+    assert_damaged(&corpus(), |_, _| {});
 }
 
 /// A stream and the transcript of the same run agree on what was said, called and changed.

@@ -3,7 +3,7 @@
 //!
 //! The recordings lie beside the checkout; where they are not there, the tests over them say so and hold nothing.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use chat_event::payload::FileEdit;
 use chat_event::{Body, ChatEvent, Payload};
@@ -11,7 +11,8 @@ use chat_normalize::Dialect;
 use serde_json::Value;
 
 use super::normalized::{
-    Random, Source, assert_cuts, assert_ids, assert_turns, damaged, file_name, read, sorted,
+    Source, assert_any_cuts, assert_damaged, assert_ids, assert_turns, file_name, read, sorted,
+    whole_texts,
 };
 use super::shared;
 
@@ -222,37 +223,9 @@ fn said_texts(dialect: Dialect, lines: &[Value]) -> Vec<String> {
 fn no_text_is_shown_twice_and_none_is_lost() {
     for source in corpus() {
         let read = read(&source.bytes);
-        let mut done: Vec<String> = Vec::new();
-        let mut chunks: HashMap<(String, u32, bool), String> = HashMap::new();
-        let mut whole: HashMap<(String, u32, bool), String> = HashMap::new();
-        for event in &read.events {
-            let response = event.response_id.clone().unwrap_or_default();
-            match &event.payload {
-                Payload::AssistantChunk(chunk) => chunks
-                    .entry((response, chunk.part.unwrap(), false))
-                    .or_default()
-                    .push_str(&chunk.text),
-                Payload::ThinkingChunk(chunk) => chunks
-                    .entry((response, chunk.part.unwrap(), true))
-                    .or_default()
-                    .push_str(&chunk.text),
-                Payload::AssistantDone(text) => {
-                    done.push(text.text.clone());
-                    let before =
-                        whole.insert((response, text.part.unwrap(), false), text.text.clone());
-                    assert_eq!(before, None, "{}: a text is done twice", source.name);
-                }
-                Payload::ThinkingDone(text) => {
-                    let before =
-                        whole.insert((response, text.part.unwrap(), true), text.text.clone());
-                    assert_eq!(before, None, "{}: a text is done twice", source.name);
-                }
-                _ => {}
-            }
-        }
-        for (part, text) in chunks {
-            assert_eq!(whole.get(&part), Some(&text), "{}: {part:?}", source.name);
-        }
+        let whole = whole_texts(&source.name, &read.events);
+        let answers = whole.iter().filter(|((_, _, thought), _)| !thought);
+        let mut done: Vec<&str> = answers.map(|(_, text)| text.as_str()).collect();
         let lines = lines(&source.bytes);
         let mut said = said_texts(dialect_of(&source.name), &lines);
         if source.name.contains("jazzyalex") || source.name.contains("kenn-io") {
@@ -451,41 +424,19 @@ fn assert_counts(name: &str, edit: &FileEdit, diff: &str) {
 
 #[test]
 fn any_cut_of_the_bytes_gives_the_same_events() {
-    let mut random = Random(7);
-    for source in corpus() {
-        for longest in [1usize, 7, 400, 70_000] {
-            if source.bytes.len() / longest <= 40_000 {
-                assert_cuts(&source, longest, &mut random);
-            }
-        }
-    }
+    assert_any_cuts(&corpus());
 }
 
 /// Lines that are damaged: cut, doubled, left out, with bytes changed.
 #[test]
 fn damaged_lines_never_stop_the_reader() {
-    let mut random = Random(11);
-    for source in corpus()
-        .iter()
-        .filter(|source| source.bytes.len() < 200_000)
-    {
-        for _ in 0..6 {
-            let events = read(&damaged(&source.bytes, &mut random)).events;
-            assert_ids(&source.name, &events);
-            assert_turns(&source.name, &events);
-            let mut results = BTreeSet::new();
-            for event in &events {
-                let again = ChatEvent::from_json(&event.to_line()).unwrap();
-                assert_eq!(again.to_line(), event.to_line(), "{}", source.name);
-                if let Payload::ToolResult(result) = &event.payload {
-                    let is_new = results.insert(result.tool_call_id.clone());
-                    assert!(
-                        is_new,
-                        "{}: two results of {}",
-                        source.name, result.tool_call_id
-                    );
-                }
+    assert_damaged(&corpus(), |name, events| {
+        let mut results = BTreeSet::new();
+        for event in events {
+            if let Payload::ToolResult(result) = &event.payload {
+                let id = &result.tool_call_id;
+                assert!(results.insert(id), "{name}: two results of {id}");
             }
         }
-    }
+    });
 }

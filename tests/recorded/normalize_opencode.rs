@@ -11,7 +11,7 @@ use chat_normalize::Dialect;
 use serde_json::{Value, json};
 
 use super::normalized::{
-    Random, Source, assert_cuts, assert_ids, assert_turns, damaged, file_name, read, sorted,
+    Source, assert_any_cuts, assert_damaged, assert_ids, file_name, read, sorted, whole_texts,
 };
 use super::shared;
 
@@ -282,33 +282,7 @@ fn turns_end_as_they_ended() {
 fn no_text_is_shown_twice_and_none_is_lost() {
     for source in corpus().iter().filter(|source| source.name != CUT_OFF) {
         let events = read(&source.bytes).events;
-        let mut chunks: BTreeMap<(String, u32, bool), String> = BTreeMap::new();
-        let mut whole: BTreeMap<(String, u32, bool), String> = BTreeMap::new();
-        for event in &events {
-            let response = event.response_id.clone().unwrap_or_default();
-            match &event.payload {
-                Payload::AssistantChunk(chunk) => chunks
-                    .entry((response, chunk.part.unwrap(), false))
-                    .or_default()
-                    .push_str(&chunk.text),
-                Payload::ThinkingChunk(chunk) => chunks
-                    .entry((response, chunk.part.unwrap(), true))
-                    .or_default()
-                    .push_str(&chunk.text),
-                Payload::AssistantDone(done) => {
-                    let part = (response, done.part.unwrap(), false);
-                    assert_eq!(whole.insert(part, done.text.clone()), None);
-                }
-                Payload::ThinkingDone(done) => {
-                    let part = (response, done.part.unwrap(), true);
-                    assert_eq!(whole.insert(part, done.text.clone()), None);
-                }
-                _ => {}
-            }
-        }
-        for (part, text) in &chunks {
-            assert_eq!(whole.get(part), Some(text), "{}: {part:?}", source.name);
-        }
+        let whole = whole_texts(&source.name, &events);
         let mut asked: Vec<String> = Vec::new();
         for event in &events {
             if let Payload::UserMessage(message) = &event.payload {
@@ -449,13 +423,8 @@ fn a_sub_agent_is_nested_in_the_call_that_started_it() {
 
 #[test]
 fn any_cut_of_the_bytes_gives_the_same_events() {
-    let mut random = Random(7);
+    assert_any_cuts(&corpus());
     for source in corpus() {
-        for longest in [1usize, 7, 400, 70_000] {
-            if source.bytes.len() / longest <= 40_000 {
-                assert_cuts(&source, longest, &mut random);
-            }
-        }
         let again = read(&source.bytes).events;
         assert!(again == read(&source.bytes).events, "{}", source.name);
     }
@@ -464,30 +433,19 @@ fn any_cut_of_the_bytes_gives_the_same_events() {
 /// Lines that are damaged: cut, doubled, left out, with bytes changed. Whatever comes of it, every turn and call ends.
 #[test]
 fn damaged_lines_never_stop_the_reader() {
-    let mut random = Random(11);
-    for source in corpus()
-        .iter()
-        .filter(|source| source.bytes.len() < 200_000)
-    {
-        for _ in 0..6 {
-            let read = read(&damaged(&source.bytes, &mut random));
-            assert_ids(&source.name, &read.events);
-            assert_turns(&source.name, &read.events);
-            let (mut called, mut answered) = (BTreeSet::new(), BTreeSet::new());
-            for event in &read.events {
-                let again = ChatEvent::from_json(&event.to_line()).unwrap();
-                assert_eq!(again.to_line(), event.to_line(), "{}", source.name);
-                match &event.payload {
-                    Payload::ToolCall(call) => assert!(called.insert(&call.tool_call_id)),
-                    Payload::ToolResult(result) => {
-                        assert!(answered.insert(&result.tool_call_id));
-                    }
-                    _ => {}
+    assert_damaged(&corpus(), |name, events| {
+        let (mut called, mut answered) = (BTreeSet::new(), BTreeSet::new());
+        for event in events {
+            match &event.payload {
+                Payload::ToolCall(call) => assert!(called.insert(&call.tool_call_id)),
+                Payload::ToolResult(result) => {
+                    assert!(answered.insert(&result.tool_call_id));
                 }
+                _ => {}
             }
-            assert_eq!(called, answered, "{}", source.name);
         }
-    }
+        assert_eq!(called, answered, "{name}");
+    });
 }
 
 /// What was said, called and changed, by id, without times and without what only a bus tells.

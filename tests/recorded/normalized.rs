@@ -1,6 +1,6 @@
 //! What the tests of the normalizers share: their corpora, what a reader makes of a source, and damage to its lines.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chat_event::{ChatEvent, Payload};
 use serde_json::Value;
@@ -8,7 +8,8 @@ use serde_json::Value;
 #[path = "../../crates/pure/chat-normalize/tests/support/readings.rs"]
 mod readings;
 
-pub(crate) use readings::{Random, Source, assert_cuts, file_name, read, sorted};
+use readings::assert_cuts;
+pub(crate) use readings::{Random, Source, file_name, read, sorted};
 
 /// The bytes with some lines cut, doubled, left out, or with bytes or values changed.
 pub(crate) fn damaged(bytes: &[u8], random: &mut Random) -> Vec<u8> {
@@ -115,4 +116,72 @@ pub(crate) fn assert_turns(name: &str, events: &[ChatEvent]) -> usize {
     }
     assert_eq!(begun, ended, "{name}");
     ended.len()
+}
+
+/// However a source is cut into pieces, its events are the same.
+pub(crate) fn assert_any_cuts(sources: &[Source]) {
+    let mut random = Random(7);
+    for source in sources {
+        // Cuts of large files are few: what matters is where in a line they fall.
+        for longest in [1usize, 7, 400, 70_000] {
+            if source.bytes.len() / longest <= 40_000 {
+                assert_cuts(source, longest, &mut random);
+            }
+        }
+    }
+}
+
+/// Whatever becomes of lines that are damaged, ids stand once, turns end, and events are read as they were written;
+/// `look` at what came of each.
+pub(crate) fn assert_damaged(sources: &[Source], look: impl Fn(&str, &[ChatEvent])) {
+    let mut random = Random(11);
+    for source in sources.iter().filter(|source| source.bytes.len() < 200_000) {
+        for _ in 0..6 {
+            let events = read(&damaged(&source.bytes, &mut random)).events;
+            assert_ids(&source.name, &events);
+            assert_turns(&source.name, &events);
+            for event in &events {
+                let again = ChatEvent::from_json(&event.to_line()).unwrap();
+                assert_eq!(again.to_line(), event.to_line(), "{}", source.name);
+            }
+            look(&source.name, &events);
+        }
+    }
+}
+
+/// What was said and thought, by its response, its part, and whether it was thought. Each is done once, and its pieces
+/// together are what it is.
+pub(crate) fn whole_texts(
+    name: &str,
+    events: &[ChatEvent],
+) -> BTreeMap<(String, u32, bool), String> {
+    let (mut pieces, mut whole) = (BTreeMap::new(), BTreeMap::new());
+    for event in events {
+        let (said, thought, done) = match &event.payload {
+            Payload::AssistantChunk(chunk) => ((chunk.part, &chunk.text), false, false),
+            Payload::ThinkingChunk(chunk) => ((chunk.part, &chunk.text), true, false),
+            Payload::AssistantDone(done) => ((done.part, &done.text), false, true),
+            Payload::ThinkingDone(done) => ((done.part, &done.text), true, true),
+            _ => continue,
+        };
+        let (part, text) = said;
+        let part = (
+            event.response_id.clone().unwrap_or_default(),
+            part.unwrap(),
+            thought,
+        );
+        if done {
+            let before = whole.insert(part, text.clone());
+            assert_eq!(before, None, "{name}: a part is done twice");
+        } else {
+            pieces
+                .entry(part)
+                .or_insert_with(String::new)
+                .push_str(text);
+        }
+    }
+    for (part, text) in &pieces {
+        assert_eq!(whole.get(part), Some(text), "{name}: {part:?}");
+    }
+    whole
 }

@@ -151,6 +151,7 @@ impl ChatRenderer {
             BlockBody::ToolCall(call) => call.status.runs(),
             BlockBody::Permission(ask) => ask.resolved.is_none() && !ask.expired,
             BlockBody::Question(ask) => ask.resolved.is_none() && !ask.expired,
+            BlockBody::Audio { done, .. } => !done,
             _ => false,
         };
         match waits {

@@ -4,11 +4,21 @@
 
 use std::collections::BTreeMap;
 
-use chat_feed::{BlockId, Feed, FeedPatch, block_line, feed_lines};
+use chat_feed::{Block, BlockBody, BlockId, Feed, FeedPatch, block_line, feed_lines};
 
 /// All that is shown of a feed.
 pub(crate) fn view(feed: &Feed) -> Vec<String> {
     feed_lines(feed).collect()
+}
+
+/// Whether a row is shown as being written, or at work.
+pub(crate) fn runs(block: &Block) -> bool {
+    match &block.body {
+        BlockBody::Text(text) => text.streaming,
+        BlockBody::Thinking(thinking) => thinking.streaming,
+        BlockBody::ToolCall(call) => call.status.runs(),
+        _ => false,
+    }
 }
 
 /// A copy of a feed that knows nothing but patches, and reads only what they name.

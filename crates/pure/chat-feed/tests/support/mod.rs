@@ -5,7 +5,7 @@ pub(crate) mod mask_live;
 pub(crate) mod mask_plan;
 mod mirror;
 
-pub(crate) use mirror::{Mirror, view};
+pub(crate) use mirror::{Mirror, runs, view};
 
 use chat_event::{ChatEvent, Json, payload::*};
 use chat_feed::{Block, BlockBody, Feed};
@@ -210,13 +210,10 @@ pub(crate) fn running_turn_and(end: &str) -> Vec<ChatEvent> {
 /// Whether a row is shown as running or waiting.
 pub(crate) fn waits(block: &Block) -> bool {
     match &block.body {
-        BlockBody::Text(text) => text.streaming,
-        BlockBody::Thinking(thinking) => thinking.streaming,
-        BlockBody::ToolCall(call) => call.status.runs(),
         BlockBody::Permission(ask) => ask.resolved.is_none() && !ask.expired,
         BlockBody::Question(ask) => ask.resolved.is_none() && !ask.expired,
         BlockBody::Audio { done, .. } => !done,
-        _ => false,
+        _ => runs(block),
     }
 }
 
