@@ -7,7 +7,7 @@
 //! |---|---|
 //! | a call, its input | the call's id; where a source numbers them, the turn and what it does (`calls`) |
 //! | a result, its output | the call's id; "no result" gives way to a real one |
-//! | a file edit | call and path; one that tells only which file gives way to one that tells its lines |
+//! | a file edit | call and path, and which of these it is; one that tells only which file gives way to one that tells its lines |
 //! | a text, a thought | response and part, or turn, caller and words; who told a part may word it anew |
 //! | chunks | one source tells those of a part; behind its whole text none are told |
 //! | a user's words, a notice, an error, progress, a plan | turn and words |
@@ -88,6 +88,8 @@ pub struct Merge {
     chunks: HashMap<u64, Chunks>,
     /// File edits of which only the file was told, with the ids of their events.
     bare_edits: HashMap<u64, String>,
+    /// Which source told the lines of an edit first.
+    edited_by: HashMap<u64, usize>,
     /// Requests, each with the one that was told for it.
     requests: HashMap<String, String>,
     request_of: HashMap<(u64, u32), String>,

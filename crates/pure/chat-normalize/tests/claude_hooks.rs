@@ -603,3 +603,30 @@ fn an_agent_whose_kind_is_not_named_has_what_it_does() {
     );
     assert_eq!(call.unwrap().parent_tool_call_id.as_deref(), Some("t1"));
 }
+
+#[test]
+fn pictures_of_results_are_pictures() {
+    let source = json!({"type": "base64", "data": "iVBORw0KGgo=", "media_type": "image/png"});
+    let picture = json!({"type": "image", "source": source});
+    let read_file = json!({"type": "image", "file": {"base64": "iVBORw0KGgo=", "type": "image/png", "originalSize": 8}});
+    let of_server = json!([{"type": "text", "text": "The page"}, picture]);
+    for (response, wanted) in [
+        (read_file, json!([picture])),
+        (json!({"content": of_server}), of_server.clone()),
+        (of_server.clone(), of_server),
+    ] {
+        let (events, _) = read(&[tool(
+            "PostToolUse",
+            "t1",
+            json!({"tool_name": "Read", "tool_input": {"file_path": "a.png"}, "tool_response": response}),
+        )]);
+        let results: Vec<Value> = events
+            .iter()
+            .filter_map(|event| match &event.payload {
+                Payload::ToolResult(result) => Some(result.result.to_value()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(results, [wanted]);
+    }
+}

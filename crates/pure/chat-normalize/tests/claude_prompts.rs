@@ -231,3 +231,26 @@ fn a_picture_alone_is_a_prompt_whatever_stands_beside_it() {
         "{told:?}"
     );
 }
+
+#[test]
+fn pictures_of_a_prompt_that_waited_stand_beside_its_words() {
+    let picture = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}});
+    let waited = |uuid: &str, prompt: Value| {
+        json!({"type": "attachment", "uuid": uuid, "parentUuid": "a1", "sessionId": "s1", "version": "2.1.101",
+            "timestamp": "2026-01-01T00:00:01.000Z", "attachment": {"type": "queued_command", "prompt": prompt}})
+    };
+    let told = words(
+        Dialect::ClaudeTranscript,
+        &[
+            said("user", "u1", json!("Go")),
+            said("assistant", "a1", json!([text("On it.")])),
+            waited("w1", json!([text("See this"), picture])),
+            waited("w2", json!([picture])),
+        ],
+    );
+    let beside: Vec<&str> = told
+        .iter()
+        .filter_map(|line| line.split_once("> ").map(|(_, said)| said))
+        .collect();
+    assert_eq!(beside, ["Go", "See this [1 attached]", " [1 attached]"]);
+}

@@ -822,6 +822,38 @@ fn who_told_a_text_corrects_it_and_no_other() {
 }
 
 #[test]
+fn a_file_that_one_call_edits_twice_is_edited_twice() {
+    let edit = |id: &str, lines: &str| {
+        let payload = format!(
+            r#"{{"toolCallId":"c","filePath":"a.rs","changeType":"modified","linesAdded":1,"linesRemoved":0,"diffPreview":"{lines}"}}"#
+        );
+        event(id, "t", "file_edit", &payload)
+    };
+    let sources = [
+        vec![edit("a1", "+one"), edit("a2", "+two")],
+        vec![edit("b1", "+one"), edit("b2", "+two")],
+        vec![edit("c1", "+one+two")],
+    ];
+    // Who tells it as one edit tells all of it.
+    for (first, n) in [(0, 2), (1, 2), (2, 1)] {
+        let merged = merge(&sources, |open| {
+            open.iter().position(|it| *it == first).unwrap_or(0)
+        });
+        assert_eq!(merged.len(), n, "{first} first");
+    }
+    // The log was written up to the first of them.
+    let mut stage = Merge::beside_log();
+    let mut out = Vec::new();
+    stage.take(Merge::LOG, edit("l1", "+one"), &mut out);
+    for event in &sources[0] {
+        stage.take(Merge::OWN, event.clone(), &mut out);
+    }
+    stage.finish(&mut out);
+    let ids: Vec<&str> = out.iter().map(|event| event.id.as_str()).collect();
+    assert_eq!(ids, ["a2"]);
+}
+
+#[test]
 fn an_id_that_two_sources_use_for_two_things_is_made_two() {
     let one = event("l1", "t", "notice", r#"{"level":"info","text":"one"}"#);
     let other = event("l1", "t", "notice", r#"{"level":"info","text":"other"}"#);

@@ -80,6 +80,17 @@ fn keep<T>(entries: &mut VecDeque<T>, entry: T) {
     entries.push_back(entry);
 }
 
+/// What a prompt says beside its pictures.
+fn words_of(prompt: &Value) -> String {
+    let Some(blocks) = prompt.as_array() else {
+        return text_of_content(prompt);
+    };
+    let said = blocks
+        .iter()
+        .filter(|block| str_of(block, "type") != Some("image"));
+    text_of_content(&said.cloned().collect())
+}
+
 impl ClaudeTranscript {
     pub(super) fn queue_operation(&mut self, emitter: &mut Emitter, line: &Value) {
         let content = line.get("content").filter(|content| !content.is_null());
@@ -171,7 +182,12 @@ impl ClaudeTranscript {
 
     fn queued(&mut self, emitter: &mut Emitter, prompt: &Value, place: &Place) {
         let mut pictures = prompt.as_array().and_then(|blocks| attachments(blocks));
-        for (at, said) in pieces(&text_of_content(prompt)).into_iter().enumerate() {
+        let mut said = pieces(&words_of(prompt));
+        if pictures.is_some() && !said.iter().any(Said::is_typed) {
+            // A picture alone is a prompt.
+            said.push(Said::Words(String::new()));
+        }
+        for (at, said) in said.into_iter().enumerate() {
             match said {
                 Said::Words(text) | Said::Command(text) | Said::Shell(text) => {
                     self.session.need_turn(emitter);

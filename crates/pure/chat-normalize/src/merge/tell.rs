@@ -76,6 +76,18 @@ impl Merge {
             self.bare_edits.insert(key, id);
             return;
         }
+        let more = self.count(key, source);
+        let by = *self.edited_by.entry(key).or_insert(source);
+        if self.once.get(&key) == Some(&Strength::Sure) {
+            // A call may edit a file more than once. Another source may tell that as one edit, or cut it otherwise; what is in
+            // a log came from any of them.
+            if more && (by == source || self.log == Some(by)) {
+                self.write(source, event, out);
+            } else {
+                self.dropped += 1;
+            }
+            return;
+        }
         if let Some(id) = self.bare_edits.remove(&key)
             && self.log != Some(source)
         {

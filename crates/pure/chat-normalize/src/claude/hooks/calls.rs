@@ -37,14 +37,14 @@ impl ClaudeHooks {
             self.agent_call
                 .insert(agent_id.to_owned(), native_id.clone());
         }
-        let text = if failed {
-            str_of(line, "error").unwrap_or("").to_owned()
+        let content = if failed {
+            Value::from(str_of(line, "error").unwrap_or(""))
         } else {
-            text_of_response(str_of(line, "tool_name").unwrap_or(""), response)
+            content_of_response(str_of(line, "tool_name").unwrap_or(""), response)
         };
         let mut block = Map::new();
         block.insert("tool_use_id".to_owned(), Value::from(native_id));
-        block.insert("content".to_owned(), Value::from(text));
+        block.insert("content".to_owned(), content);
         block.insert("is_error".to_owned(), Value::from(failed));
         let mut details = response.clone();
         if let (Some(members), Some(ms)) = (details.as_object_mut(), line.get("duration_ms")) {
@@ -176,6 +176,23 @@ fn call_block(native_id: &str, line: &Value) -> Value {
         "name": str_of(line, "tool_name").unwrap_or(""),
         "input": line.get("tool_input").unwrap_or(&Value::Null),
     })
+}
+
+/// What a tool answered, as a result's content has it: blocks where there are pictures, else text.
+fn content_of_response(tool: &str, response: &Value) -> Value {
+    if str_of(response, "type") == Some("image")
+        && let Some(file) = response.get("file")
+        && let (Some(data), Some(media_type)) = (text_of(file, "base64"), text_of(file, "type"))
+    {
+        let source = json!({"type": "base64", "data": data, "media_type": media_type});
+        return json!([{"type": "image", "source": source}]);
+    }
+    let content = response.get("content").unwrap_or(response);
+    let is_picture = |block: &Value| str_of(block, "type") == Some("image");
+    match content.as_array() {
+        Some(blocks) if blocks.iter().any(is_picture) => content.clone(),
+        Some(_) | None => Value::from(text_of_response(tool, response)),
+    }
 }
 
 /// What a tool answered, as the text that a person would read; hooks get the structure only.
