@@ -2,6 +2,7 @@
 //! this, and cuts the page by what comes of it.
 
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use chat_normalize::{Context, SessionReader};
@@ -21,8 +22,14 @@ const LOGS: &str = "TURNREEL_CALLS_LOGS";
 /// Of the sessions beside the project those are shown that take no longer than a glance.
 const MOST_BYTES: u64 = 1_500_000;
 
-/// A second for each log, and hundreds of them.
+/// A second or more for each visit, and more than a thousand of them.
 const LIMIT: Duration = Duration::from_secs(3_600);
+
+/// Pages that are visited side by side: most of a visit is waiting.
+const N_SIDE_BY_SIDE: usize = 3;
+
+/// Logs between two words of how far it is.
+const LOGS_TO_TELL_OF: usize = 20;
 
 /// Dark or not, and how large: on a desk, and on a phone at night.
 const WINDOWS: [(bool, (i64, i64)); 2] = [(false, (1280, 800)), (true, (390, 844))];
@@ -69,9 +76,14 @@ impl Noted {
         tab.run("await __test.sleep(250); await __test.frames(3)")
             .await;
         let told: String = tab.eval(TOLD).await;
-        self.0.resize(told.len(), 0);
-        for (noted, run) in self.0.iter_mut().zip(told.bytes()) {
-            *noted |= u8::from(run == b'1');
+        self.merge(told.bytes().map(|run| u8::from(run == b'1')));
+    }
+
+    /// Of pages of one program: as many blocks in each.
+    fn merge(&mut self, runs: impl ExactSizeIterator<Item = u8>) {
+        self.0.resize(runs.len(), 0);
+        for (noted, run) in self.0.iter_mut().zip(runs) {
+            *noted |= run;
         }
     }
 }
@@ -111,7 +123,13 @@ async fn visit_rarer(site: &Site, tab: &Tab, noted: &mut Noted) {
 
 /// Our own page, and pages of others, in each of these looks.
 async fn visit(site: &Site, tab: &Tab, logs: &[String], noted: &mut Noted) {
+    let tell = |page: &str, number: usize| {
+        if number % LOGS_TO_TELL_OF == LOGS_TO_TELL_OF - 1 {
+            println!("{page}: {} of {} logs", number + 1, logs.len());
+        }
+    };
     for (number, log) in logs.iter().enumerate() {
+        tell("the page", number);
         let (dark, window_px) = WINDOWS[usize::from(number % 5 == 4)];
         tab.look(dark, window_px).await;
         tab.slow_down(SLOWER[number % 3]).await;
@@ -124,6 +142,7 @@ async fn visit(site: &Site, tab: &Tab, logs: &[String], noted: &mut Noted) {
         // Every row by itself is every kind of row.
         let n_logs = if *body == FEED { logs.len() } else { 4 };
         for (number, log) in logs.iter().rev().take(n_logs).enumerate() {
+            tell("the element", number);
             tab.slow_down(SLOWER[number % 3]).await;
             enter(site, tab, &path).await;
             tab.run(&format!("__test.feed().setAttribute('src', '{log}')"))
@@ -296,12 +315,27 @@ fn what_is_run_first_is_noted() {
     });
     // The made ones last: they are what other pages are given, too.
     logs.rotate_left(2);
-    on_own_site_within(LIMIT, "calls", FEED, files, async |site, tab| {
-        tab.before_scripts(HOLD_PARTS).await;
-        let mut noted = Noted::default();
-        visit_server(&tab, &mut noted).await;
-        visit_rarer(&site, &tab, &mut noted).await;
-        visit(&site, &tab, &logs, &mut noted).await;
-        std::fs::write(&notes_path, &noted.0).expect("the notes can be written");
+    let noted = Mutex::new(Noted::default());
+    std::thread::scope(|scope| {
+        for beside in 0..N_SIDE_BY_SIDE {
+            let (files, noted) = (files.clone(), &noted);
+            let own = logs.iter().skip(beside).step_by(N_SIDE_BY_SIDE);
+            let own: Vec<String> = own.cloned().collect();
+            scope.spawn(move || {
+                on_own_site_within(LIMIT, "calls", FEED, files, async |site, tab| {
+                    tab.before_scripts(HOLD_PARTS).await;
+                    let mut seen = Noted::default();
+                    if beside == 0 {
+                        visit_server(&tab, &mut seen).await;
+                        visit_rarer(&site, &tab, &mut seen).await;
+                    }
+                    visit(&site, &tab, &own, &mut seen).await;
+                    let mut noted = noted.lock().expect("no visit failed");
+                    noted.merge(seen.0.into_iter());
+                });
+            });
+        }
     });
+    let noted = noted.into_inner().expect("no visit failed");
+    std::fs::write(notes_path, noted.0).expect("the notes can be written");
 }

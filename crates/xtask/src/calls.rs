@@ -24,7 +24,7 @@ pub(crate) fn run(logs: Option<&Path>) -> Result<ExitCode, Error> {
     let mut visit = command::cargo();
     visit
         .args(["test", "--package", "agent-feed", "--test", "end_to_end"])
-        .args(["--", "--exact", TEST])
+        .args(["--", "--exact", "--nocapture", TEST])
         .env(NOTES, &notes_path)
         .env("TURNREEL_CHROME", &browser.chrome)
         .env("TURNREEL_BIN", program)
