@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use super::sessions::{glyph, now_line};
 use super::{Open, PageRef, State};
 use crate::element;
-use crate::platform::clock;
+use crate::platform::{clock, dom, location};
 
 /// The sessions that are watched.
 pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
@@ -98,8 +98,16 @@ fn column(page: PageRef, state: State, id: String) -> impl IntoView {
         })
         .child("×");
     let token = page.with_value(|page| page.token.borrow().clone());
+    let for_link = id.clone();
     let feed = custom(element::NAME)
         .attr("session", id.clone())
+        // The address of this page names all of them, and an event is of one.
+        .on(ev::Custom::new("af-link"), move |event: dom::Event| {
+            if let Some(address) = dom::detail_of(&event, "href") {
+                event.prevent_default();
+                dom::copy_text(&location::into_session(&address, &for_link));
+            }
+        })
         .attr("density", "compact")
         .attr("verbosity", "normal")
         .attr("diff-palette", super::liking::kept("diff-palette"))

@@ -30,6 +30,9 @@ pub(crate) use words::Said;
 /// A strip of a session that goes on, or is still coming in, is drawn anew at most so often.
 const STRIP_EVERY_MS: f64 = 1_000.0;
 
+/// While it plays, who cannot see which moment is shown is told at most so often.
+const HEARD_EVERY_MS: f64 = 1_000.0;
+
 /// What the bar keeps while the feed is shown.
 #[derive(Default)]
 pub(crate) struct TransportState {
@@ -288,6 +291,34 @@ fn on_axis(ctx: Ctx, change: fn(&mut Player)) {
     ctx.with_value(|context| context.store.on_axis(change));
 }
 
+/// The moment that is shown, as it is told to who cannot see it.
+#[derive(Clone, PartialEq)]
+struct Heard {
+    n_events: u32,
+    text: String,
+    plays: bool,
+    at_ms: f64,
+}
+
+/// Each step, and now and then while it plays.
+fn heard(ctx: Ctx) -> Memo<Heard> {
+    let moved = ctx.with_value(|context| context.store.moved());
+    Memo::new(move |before: Option<&Heard>| {
+        moved.track();
+        let now_ms = frame::now_ms();
+        ctx.with_value(|context| {
+            let plays = context.store.player(Player::state) == State::ReplayPlaying;
+            let goes_on = |it: &&Heard| it.plays && plays && now_ms - it.at_ms < HEARD_EVERY_MS;
+            before.filter(goes_on).cloned().unwrap_or_else(|| Heard {
+                n_events: context.store.player(Player::n_events),
+                text: words::spoken(context),
+                plays,
+                at_ms: now_ms,
+            })
+        })
+    })
+}
+
 fn scrubber(ctx: Ctx) -> impl IntoView {
     let moved = ctx.with_value(|context| context.store.moved());
     let hover = ctx.with_value(|context| context.transport.hover);
@@ -315,7 +346,7 @@ fn scrubber(ctx: Ctx) -> impl IntoView {
     let thumb = div()
         .class("strip__thumb")
         .style(("inset-inline-start", place));
-    let (for_now, for_max, for_text) = (moved.clone(), moved.clone(), moved);
+    let heard = heard(ctx);
     div()
         .class("strip")
         .attr("role", "slider")
@@ -323,7 +354,7 @@ fn scrubber(ctx: Ctx) -> impl IntoView {
         .attr("aria-label", "Moment of the session")
         .attr("aria-valuemin", "0")
         .attr("aria-valuemax", move || {
-            for_max.track();
+            moved.track();
             ctx.with_value(|context| {
                 context
                     .store
@@ -332,13 +363,9 @@ fn scrubber(ctx: Ctx) -> impl IntoView {
             })
         })
         .attr("aria-valuenow", move || {
-            for_now.track();
-            ctx.with_value(|context| context.store.player(|player| player.n_events()).to_string())
+            heard.with(|it| it.n_events.to_string())
         })
-        .attr("aria-valuetext", move || {
-            for_text.track();
-            ctx.with_value(|context| words::spoken(context))
-        })
+        .attr("aria-valuetext", move || heard.with(|it| it.text.clone()))
         // What came since the reader last did anything is to be pointed at, too.
         .on(ev::pointerenter, move |event| {
             if !pointer::is_down(&event) {

@@ -82,16 +82,27 @@ fn with_parameters(mut address: String, parameters: &web_sys::UrlSearchParams) -
 
 /// The page's address with one parameter of its fragment set; the secret is never part of it.
 pub(crate) fn with_fragment(name: &str, value: &str) -> String {
-    let Ok(address) = dom::window().location().href() else {
-        return String::new();
-    };
-    let (address, fragment) = address.split_once('#').unwrap_or((&address, ""));
+    with_other_fragment(&address(), |parameters| {
+        parameters.delete("token");
+        parameters.set(name, value);
+    })
+}
+
+/// An address into one of several sessions, made to open that one alone.
+pub(crate) fn into_session(address: &str, id: &str) -> String {
+    with_other_fragment(address, |parameters| {
+        parameters.delete("sessions");
+        parameters.set("session", id);
+    })
+}
+
+fn with_other_fragment(address: &str, change: impl FnOnce(&web_sys::UrlSearchParams)) -> String {
+    let (address, fragment) = address.split_once('#').unwrap_or((address, ""));
     let Ok(parameters) = web_sys::UrlSearchParams::new_with_str(fragment) else {
         return address.to_owned();
     };
-    parameters.delete("token");
-    parameters.set(name, value);
-    format!("{address}#{}", String::from(parameters.to_string()))
+    change(&parameters);
+    with_parameters(address.to_owned(), &parameters)
 }
 
 /// The page's address.

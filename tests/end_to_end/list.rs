@@ -223,6 +223,18 @@ fn sessions_beside_each_other_keep_their_own_order_and_one_can_be_closed() {
             names[..3],
             ["Task one", "Open Task one", "Stop watching Task one"]
         );
+        // A link to an event opens the session that it is of.
+        tab.run("window.copied = ''; navigator.clipboard.writeText = async (text) => { copied = text; }; const feed = document.querySelector('.together agent-feed[session=three]'); await feed.focusFeed(); await feed.copyLink();")
+            .await;
+        tab.wait_for("a link", SHORT, "copied !== ''").await;
+        let link: Value = tab
+            .eval("Object.fromEntries(new URLSearchParams(new URL(copied).hash.slice(1)))")
+            .await;
+        assert_eq!(link["session"], "three", "{link}");
+        assert!(
+            link["e"].is_string() && link["sessions"].is_null(),
+            "{link}"
+        );
         tab.run("window.kept = document.querySelector('.together agent-feed[session=three]'); document.querySelector('.together__column .icon-button').click();").await;
         tab.wait_for(
             "the others to stay as they are",

@@ -198,7 +198,7 @@ fn playing_goes_by_the_keys_types_as_it_was_typed_and_stops_at_the_end() {
             "{typed}"
         );
         // What is played comes piece by piece, and stands still at the end.
-        stage.tab.run("__test.seen = new Set(); const look = () => { __test.seen.add(Number(__test.one('.strip').getAttribute('aria-valuenow'))); requestAnimationFrame(look); }; look();").await;
+        stage.tab.run("__test.seen = new Set(); const look = () => { __test.seen.add(__test.one('.strip__thumb').style.insetInlineStart); requestAnimationFrame(look); }; look();").await;
         stage.tab.press(" ").await;
         stage
             .tab
