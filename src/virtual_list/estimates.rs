@@ -51,9 +51,13 @@ impl VirtualList {
         }
     }
 
-    /// The scroller has another size.
+    /// The scroller has another size. It is taken before the heights that its rows have by it: of the row across the upper
+    /// edge the same share stays above.
     pub(super) fn resized(&self) {
         self.size_told.set(false);
+        if self.width_px.get() > 0.0 {
+            self.learn_size();
+        }
         (self.request_frame)();
     }
 

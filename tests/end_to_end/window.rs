@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::anchor::scroll_to_share;
 use crate::hostile::{hostile_log, hostile_payloads};
-use crate::made_logs::log_of;
+use crate::made_logs::{Writer, log_of};
 use crate::stage::on_stage;
 use crate::{FEED, SHORT};
 
@@ -184,4 +184,51 @@ fn a_card_that_was_opened_is_open_when_the_reader_comes_back() {
             assert!(headline.contains("part_"), "of which file: {headline:?}");
         },
     );
+}
+
+/// How much of the row across the upper edge stands above it, and how high that row is, in heights of the scroller.
+const ABOVE_EDGE: &str = "(() => {
+    const box = __test.feed().scroller.getBoundingClientRect();
+    const row = __test.rows().map((row) => row.getBoundingClientRect()).find((row) => row.top < box.top && row.bottom > box.top);
+    return row ? [(box.top - row.top) / row.height, row.height / box.height] : [0, 0];
+})()";
+
+#[test]
+fn another_width_leaves_the_reader_at_the_same_place_of_a_long_row() {
+    let mut writer = Writer::new("widths");
+    for n in 1..30 {
+        writer.turn(n);
+    }
+    let place = json!({"turnId": "t30", "responseId": "r30"});
+    let index = writer.n_events();
+    let words: String = (0..6_000).map(|n| format!("word{n} ")).collect();
+    writer.event("assistant_done", &place, &json!({"text": words, "part": 0}));
+    for n in 31..60 {
+        writer.turn(n);
+    }
+    let files = vec![("/log", writer.take())];
+    on_stage("widths", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        stage.show("/log").await;
+        tab.run(&format!("await __test.feed().goToEvent({index});"))
+            .await;
+        stage.rest().await;
+        tab.run("const s = __test.feed().scroller; const row = __test.rows().find((row) => row.textContent.includes('word3000 ')).getBoundingClientRect(); s.scrollTop += row.top - s.getBoundingClientRect().top + row.height * 0.6;")
+            .await;
+        stage.rest().await;
+        let (before, screens): (f64, f64) = tab.eval(ABOVE_EDGE).await;
+        assert!(
+            screens > 2.0 && (before - 0.6).abs() < 0.05,
+            "{before} of {screens}"
+        );
+        for width in [600, 1000, 500, 1100] {
+            tab.look(false, (width, 760)).await;
+            stage.rest().await;
+            let (after, _): (f64, f64) = tab.eval(ABOVE_EDGE).await;
+            assert!(
+                (after - before).abs() < 0.02,
+                "{before} and {after} at {width}"
+            );
+        }
+    });
 }
