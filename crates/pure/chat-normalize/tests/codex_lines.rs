@@ -203,6 +203,20 @@ fn an_agent_that_did_not_complete_has_an_error() {
 }
 
 #[test]
+fn another_model_that_answers_is_named() {
+    let line = json!({"method": "model/rerouted", "params": {"threadId": "main", "turnId": "t",
+        "fromModel": "made-2", "toModel": "made-1", "reason": "load"}});
+    let begin =
+        json!({"method": "turn/started", "params": {"threadId": "main", "turn": {"id": "t"}}});
+    let events = read_lines(Dialect::CodexAppServer, &[begin, line]).events;
+    let told = events.iter().find_map(|event| match &event.payload {
+        Payload::Notice(notice) => Some(notice.text.as_str()),
+        _ => None,
+    });
+    assert_eq!(told, Some("made-1 answers in place of made-2 (load)"));
+}
+
+#[test]
 fn what_the_program_says_in_a_person_s_name_is_not_theirs() {
     let said = |text: &str| json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]});
     let events = rollout(&[

@@ -93,11 +93,15 @@ impl CodexAppServer {
             | "deprecationNotice"
             | "warning"
             | "guardianWarning"
-            | "windows/worldWritableWarning"
-            | "model/rerouted" => {
+            | "windows/worldWritableWarning" => {
                 let text = text_of(params, "summary").or_else(|| text_of(params, "message"));
                 let place = self.session.scope(thread, None).place;
                 emitter.notice("info", &place, "codex", text.unwrap_or(method));
+            }
+            "model/rerouted" => {
+                let place = self.session.scope(thread, None).place;
+                let text = words_of_another_model(params);
+                emitter.notice("info", &place, "codex", text.as_deref().unwrap_or(method));
             }
             // Said again elsewhere, or about the account, the client's lists and the server's own state.
             "thread/status/changed"
@@ -157,6 +161,15 @@ impl CodexAppServer {
         };
         emitter.add("progress", &scope.place, progress);
     }
+}
+
+/// Which model answers now, and in place of which.
+fn words_of_another_model(params: &Value) -> Option<String> {
+    let now = text_of(params, "toModel")?;
+    let before = text_of(params, "fromModel").unwrap_or("another model");
+    let why = text_of(params, "reason").map(|why| format!(" ({why})"));
+    let why = why.unwrap_or_default();
+    Some(format!("{now} answers in place of {before}{why}"))
 }
 
 fn number_of(params: &Value, key: &str) -> u32 {
