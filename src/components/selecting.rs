@@ -89,8 +89,9 @@ fn is_written_in(list: &VirtualList) -> bool {
     focused.is_some_and(|focused| dom::is(&focused, FIELDS))
 }
 
+/// Who selects text follows no end. To browsers a caret in a field is a selection around that field.
 fn note(list: &VirtualList) {
-    if list.view().following && dom::has_selection(list.window()) {
+    if list.view().following && !is_written_in(list) && dom::has_selection(list.window()) {
         list.stop_following();
     }
 }

@@ -63,7 +63,7 @@ impl VirtualList {
 
     pub(super) fn learn_size(&self) {
         if self.size_told.replace(true) {
-            return;
+            return self.viewport.borrow_mut().reflowed();
         }
         self.rows.before_size();
         let (width_px, height_px) = sizes::client_size(&self.scroller);

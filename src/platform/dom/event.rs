@@ -91,7 +91,14 @@ pub(crate) fn began_in_wide(event: &Event, until: &Element) -> bool {
                 .matches("[tabindex]:not([role=slider])")
                 .unwrap_or(false)
         })
-        .any(|element| element.scroll_width() > element.client_width())
+        // What stands out of a row, as its buttons do, makes it no scroller.
+        .any(|element| element.scroll_width() > element.client_width() && scrolls_aside(&element))
+}
+
+fn scrolls_aside(element: &Element) -> bool {
+    let style = super::window().get_computed_style(element).ok().flatten();
+    let overflow = style.and_then(|style| style.get_property_value("overflow-x").ok());
+    overflow.is_some_and(|overflow| matches!(overflow.as_str(), "auto" | "scroll"))
 }
 
 /// Whether the key is one of who composes a character: it chooses, commits or gives up what is composed.

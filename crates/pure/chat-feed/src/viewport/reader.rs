@@ -23,6 +23,12 @@ impl Viewport {
         }
     }
 
+    /// The rows on the screen have the heights that another width gave them: a row that grows from now on has more to show.
+    /// A browser may measure a row more than once for one width, as styles for that width come in.
+    pub fn reflowed(&mut self) {
+        self.reflowing = false;
+    }
+
     /// The browser reports a scroll position.
     ///
     /// `by_user` is whether the user acted (wheel, touch, key, pointer on the scrollbar) since shortly before:

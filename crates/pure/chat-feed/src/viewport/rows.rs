@@ -65,7 +65,7 @@ impl Viewport {
     /// Says what the browser measured; see [`HeightIndex::set_measured`].
     ///
     /// Where another width reflows the row that reaches across the viewport's top edge, the reader keeps the same
-    /// share of it above the edge.
+    /// share of it above the edge, until [`Viewport::reflowed`].
     pub fn set_measured(&mut self, id: RowId, height_px: f64) -> f64 {
         let grown_px = self.heights.set_measured(id, height_px);
         if let Some(anchor) = self.anchor.as_mut().filter(|anchor| anchor.id == id) {
@@ -73,7 +73,6 @@ impl Viewport {
             if self.reflowing && anchor.top_px < 0.0 && before_px > 0.0 {
                 anchor.top_px *= height_px / before_px;
             }
-            self.reflowing = false;
         }
         grown_px
     }

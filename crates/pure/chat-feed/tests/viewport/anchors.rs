@@ -91,6 +91,15 @@ fn a_row_across_the_top_edge_keeps_its_share_above_it_when_the_width_changes() {
     page.viewport.on_resize(400.0, 900.0, 1.0);
     page.settle();
     assert_eq!(page.on_screen_px(RowId(7)), Some(-2000.0));
+    // Styles of that width come in behind it.
+    page.real_px.fill(6000.0);
+    page.settle();
+    assert_eq!(page.on_screen_px(RowId(7)), Some(-1500.0));
+    // From then on it grows at its end.
+    page.viewport.reflowed();
+    page.real_px.fill(9000.0);
+    page.settle();
+    assert_eq!(page.on_screen_px(RowId(7)), Some(-1500.0));
 }
 
 #[test]
