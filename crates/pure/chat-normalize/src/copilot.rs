@@ -196,13 +196,18 @@ impl Copilot {
             .get("toolTelemetry")
             .and_then(|telemetry| telemetry.get("metrics"))
             .unwrap_or(&Value::Null);
-        let n_lines = content.trim_end().lines().count();
+        let is_command =
+            (self.track.waiting(id)).is_some_and(|call| kind_of(&call.name) == "execute");
+        let (said, exit_code) = exited(content).filter(|_| is_command).unzip();
+        let said = said.unwrap_or(content);
+        let n_lines = said.trim_end().lines().count();
         let result = ToolResult {
             result: Json::string(content),
             error: failed.then(|| tool_error("error", why.unwrap_or(content))),
+            exit_code,
             summary: match n_lines {
                 0 => None,
-                1 => Some(one_line(content)),
+                1 => Some(one_line(said)),
                 _ => Some(counted(n_lines, "line", "lines")),
             }
             .filter(|_| !failed),
@@ -296,6 +301,16 @@ impl Copilot {
         self.stopped = false;
         self.thought = 0;
     }
+}
+
+/// What a command said before the line that tells its exit code, and that code.
+fn exited(content: &str) -> Option<(&str, i64)> {
+    let content = content.trim_end();
+    let (said, last) = content.rsplit_once('\n').unwrap_or(("", content));
+    let code = last
+        .strip_prefix("<exited with exit code ")?
+        .strip_suffix('>')?;
+    Some((said, code.parse().ok()?))
 }
 
 /// The kind of a tool, after `design/events.md`.
@@ -393,6 +408,13 @@ impl Normalizer for Copilot {
             | "session.usage_checkpoint"
             | "session.truncation" => emitter.pass_over(kind),
             _ => emitter.raw(&place, FORMAT, kind, event),
+        }
+    }
+
+    fn rest(&mut self, emitter: &mut Emitter) {
+        // Calls that ran then have told their ends by now, if ever.
+        if self.stopped {
+            self.close(emitter);
         }
     }
 

@@ -15,7 +15,6 @@
 
 mod turns;
 
-use chat_diff::Change;
 use chat_event::payload::{
     Compaction, PermissionRequest, PermissionResolved, SessionStart, ToolResult, Usage,
 };
@@ -23,9 +22,9 @@ use chat_event::{Extra, Json};
 use serde_json::{Map, Value};
 
 use crate::dialect::Normalizer;
-use crate::edit::named_edit;
 use crate::emit::Emitter;
 use crate::track::{NewCall, Track, tool_error};
+use crate::untold_edits::edit_by_args;
 use crate::value::{count_of, is_true, millis, str_of, text_of};
 use crate::words::{counted, one_line};
 
@@ -207,7 +206,7 @@ impl Kimi {
             && kind_of(&call.name) == "edit"
             && !failed
         {
-            let edit = named_edit(&call.id, path, Change::Modified);
+            let edit = edit_by_args(&call.id, &call.name, &call.args, path);
             self.track.edit(emitter, &call, edit);
         }
     }

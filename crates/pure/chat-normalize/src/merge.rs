@@ -7,7 +7,7 @@
 //! |---|---|
 //! | a call, its input | the call's id; where a source numbers them, the turn and what it does (`calls`) |
 //! | a result, its output | the call's id; "no result" gives way to a real one |
-//! | a file edit | call and path, and which of these it is; one that tells only which file gives way to one that tells its lines |
+//! | a file edit | call and path, and which of these it is; one gives way to one that tells more: which file, its lines, where they stand |
 //! | a text, a thought | response and part, or turn, caller and words; who told a part may word it anew |
 //! | chunks | one source tells those of a part; behind its whole text none are told |
 //! | a user's words, a notice, an error, progress, a plan | turn and words |
@@ -86,10 +86,8 @@ pub struct Merge {
     wholes: HashMap<u64, (usize, u64)>,
     /// Which source tells the chunks of a part or a call, and the ids of those that may have to be taken back.
     chunks: HashMap<u64, Chunks>,
-    /// File edits of which only the file was told, with the ids of their events.
-    bare_edits: HashMap<u64, String>,
-    /// Which source told the lines of an edit first.
-    edited_by: HashMap<u64, usize>,
+    /// File edits, by call and path.
+    edits: HashMap<u64, Edited>,
     /// Requests, each with the one that was told for it.
     requests: HashMap<String, String>,
     request_of: HashMap<(u64, u32), String>,
@@ -121,6 +119,16 @@ struct Told {
 enum Strength {
     Guess,
     Sure,
+}
+
+/// What was told of the edits that one call made of one file.
+#[derive(Debug)]
+struct Edited {
+    worth: facts::Worth,
+    /// Who told it first.
+    by: usize,
+    /// The events, as long as one may come that is worth more.
+    ids: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -243,7 +251,7 @@ impl Merge {
                     self.dropped += 1;
                 }
             }
-            Fact::Edit { key, bare } => self.tell_edit(key, bare, source, event, out),
+            Fact::Edit { key, worth } => self.tell_edit(key, worth, source, event, out),
             Fact::Once(key) => self.tell_once(key, Strength::Sure, source, event, out),
             Fact::Guessed(key) => self.tell_once(key, Strength::Guess, source, event, out),
             Fact::Whole { part, words, guess } => {

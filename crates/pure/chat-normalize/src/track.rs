@@ -139,6 +139,13 @@ impl Track {
         self.parents.last().map(String::as_str)
     }
 
+    /// The id under which the call waits that started the agent at work.
+    pub(crate) fn parent_call(&self) -> Option<String> {
+        let parent = self.parent()?;
+        let is_parent = |id: &&String| self.waiting(id).is_some_and(|call| call.id == parent);
+        self.order.values().find(is_parent).cloned()
+    }
+
     /// What comes next is made by the agent that the call `parent` started, or by the main one.
     pub(crate) fn within(&mut self, parent: Option<&str>) {
         self.parents.clear();

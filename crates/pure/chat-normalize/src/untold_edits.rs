@@ -8,7 +8,7 @@ use chat_event::payload::{FileEdit, ToolResult};
 use chat_event::{Json, Payload};
 use serde_json::Value;
 
-use crate::edit::piece_edit;
+use crate::edit::{named_edit, piece_edit};
 use crate::emit::{Emitter, Place, cut};
 use crate::recent::Recent;
 use crate::value::{is_true, list_of, str_of, text_of};
@@ -159,6 +159,13 @@ fn succeeded(result: &ToolResult) -> bool {
     result.error.is_none()
         && result.exit_code.unwrap_or(0) == 0
         && !FAILURES.iter().any(|word| first.contains(word))
+}
+
+/// The edit that a call made of a file, as far as its arguments tell it; else that there was one.
+pub(crate) fn edit_by_args(call_id: &str, name: &str, args: &Value, path: &str) -> FileEdit {
+    let is_short = args.to_string().len() <= MAX_ARGS_BYTES;
+    let told = is_short.then(|| edit_of(call_id, name, args)).flatten();
+    told.unwrap_or_else(|| named_edit(call_id, path, Change::Modified))
 }
 
 fn edit_of(call_id: &str, name: &str, args: &Value) -> Option<FileEdit> {

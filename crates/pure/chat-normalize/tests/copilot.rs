@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::support::{assert_cuts, assert_sound, read, read_lines, sources, told};
 use chat_event::{ChatEvent, Payload};
-use chat_normalize::Dialect;
+use chat_normalize::{Context, Dialect, SessionReader};
 use serde_json::{Value, json};
 
 #[test]
@@ -267,4 +267,61 @@ fn what_is_told_outside_of_a_turn_is_told_within_no_call() {
         .collect();
     // In a turn it may have begun before the file; the turn's end is its own.
     assert_eq!(parents, [("assistant_done", "c9")]);
+}
+
+/// A prompt, and a command that it has run.
+fn a_command() -> Vec<Value> {
+    let call = json!({"toolCallId": "c1", "name": "bash", "arguments": {"command": "make"}});
+    vec![
+        event(0, "session.start", json!({"sessionId": "s1"})),
+        event(1, "user.message", json!({"content": "Go"})),
+        event(
+            2,
+            "assistant.message",
+            json!({"messageId": "m1", "content": "", "toolRequests": [call]}),
+        ),
+    ]
+}
+
+#[test]
+fn the_last_line_of_a_command_tells_its_exit_code() {
+    for (content, exit_code, summary) in [
+        ("bad\n<exited with exit code 1>", Some(1), Some("bad")),
+        ("<exited with exit code 0>\n", Some(0), None),
+        (
+            "<exited with exit code ?>",
+            None,
+            Some("<exited with exit code ?>"),
+        ),
+    ] {
+        let mut lines = a_command();
+        let done = json!({"toolCallId": "c1", "success": true, "result": {"content": content}});
+        lines.push(event(3, "tool.execution_complete", done));
+        let events = read_lines(Dialect::Copilot, &lines).events;
+        let result = events.iter().find_map(|event| match &event.payload {
+            Payload::ToolResult(result) => Some(result),
+            _ => None,
+        });
+        let result = result.unwrap();
+        assert_eq!(
+            (result.exit_code, result.summary.as_deref()),
+            (exit_code, summary)
+        );
+    }
+}
+
+#[test]
+fn who_stopped_it_does_not_wait_for_what_ran() {
+    let mut lines = a_command();
+    lines.push(event(3, "abort", json!({"reason": "user"})));
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let mut reader = SessionReader::new(Context::default());
+    let mut events = Vec::new();
+    reader.push(text.as_bytes(), 0, &mut events).unwrap();
+    let told_before = told(&events);
+    assert!(!told_before.contains(&"end interrupted".to_owned()));
+    reader.quiet(60_000, &mut events);
+    assert_eq!(told(&events).last().unwrap(), "end interrupted");
+    assert!(matches!(&events.last().unwrap().payload,
+        Payload::SessionStatus(status) if status.status == "idle"));
 }

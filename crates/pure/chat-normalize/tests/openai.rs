@@ -587,3 +587,54 @@ fn of_a_list_that_is_cut_off_the_whole_messages_are_read() {
     let said = said(&read);
     assert_eq!(said[..3], ["turn user", "user Hi", "done Ho"]);
 }
+
+#[test]
+fn an_answer_that_is_sent_back_in_other_words_is_the_same_by_its_calls() {
+    let call =
+        json!({"id": "c1", "type": "function", "function": {"name": "ls", "arguments": "{}"}});
+    let answer = |text: &str| json!({"role": "assistant", "content": text, "tool_calls": [call]});
+    let whole = |id: &str, message: Value, finish: &str| json!({"id": id, "object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": finish}]});
+    let go = json!({"role": "user", "content": "Go"});
+    let lines = [
+        json!({"model": "m", "messages": [go]}),
+        whole("r1", answer("<think>x</think>Looking."), "tool_calls"),
+        json!({"model": "m", "messages": [go, answer("Looking."), {"role": "tool", "tool_call_id": "c1", "content": "a"}]}),
+        whole(
+            "r2",
+            json!({"role": "assistant", "content": "Done"}),
+            "stop",
+        ),
+    ];
+    let told = chat(&lines);
+    let is_said = |word: &str| told.iter().filter(|line| line.contains(word)).count();
+    assert_eq!(
+        (is_said("Looking."), is_said("turn "), is_said("result c1")),
+        (1, 1, 1),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn an_answer_that_broke_off_ends_when_its_request_comes_again() {
+    for ids in [["", ""], ["r1", "r2"]] {
+        let chunk = |id: &str, text: &str, finish: Option<&str>| {
+            let mut chunk = delta(id, json!({"content": text}), finish);
+            if id.is_empty() {
+                chunk.as_object_mut().unwrap().remove("id");
+            }
+            chunk
+        };
+        let request = json!({"model": "m", "messages": [{"role": "user", "content": "Go"}]});
+        let told = chat(&[
+            request.clone(),
+            chunk(ids[0], "Hel", None),
+            request,
+            chunk(ids[1], "Hello", None),
+            chunk(ids[1], "", Some("stop")),
+        ]);
+        let done: Vec<&String> = told.iter().filter(|line| line.contains("done ")).collect();
+        assert_eq!(done, ["done Hel", "done Hello"], "{told:?}");
+        let turns = told.iter().filter(|line| line.starts_with("turn "));
+        assert_eq!(turns.count(), 1, "{told:?}");
+    }
+}

@@ -568,3 +568,58 @@ fn histories_of_pairs_are_read_and_many_open_calls_cost_no_more() {
     );
     assert_sound("many", &read.events);
 }
+
+#[test]
+fn a_delegate_that_is_done_ends_no_turn() {
+    let state = |id: u64, state: &str| {
+        event(
+            id,
+            "agent",
+            json!({"observation": "agent_state_changed", "content": "", "extras": {"agent_state": state, "reason": "why"}}),
+        )
+    };
+    let story = |states: &[&str]| {
+        let mut lines = vec![
+            event(
+                1,
+                "user",
+                json!({"action": "message", "args": {"content": "Go"}}),
+            ),
+            event(
+                2,
+                "agent",
+                json!({"action": "delegate", "args": {"agent": "Browser", "inputs": {}}}),
+            ),
+        ];
+        lines.extend((3..).zip(states).map(|(id, name)| state(id, name)));
+        lines.push(event(
+            8,
+            "agent",
+            json!({"observation": "delegate", "content": "Looked.", "extras": {}}),
+        ));
+        lines.push(event(
+            9,
+            "agent",
+            json!({"action": "run", "args": {"command": "ls"}}),
+        ));
+        let read = read_lines(Dialect::OpenHands, &lines);
+        assert_sound("a delegate", &read.events);
+        let of_run = read.events.iter().find(
+            |event| matches!(&event.payload, Payload::ToolCall(call) if call.tool_name == "run"),
+        );
+        assert_eq!(of_run.unwrap().parent_tool_call_id, None);
+        let mut told = told(&read.events);
+        told.truncate(told.len() - 2);
+        told
+    };
+    let begun = ["turn user", "user Go", "call e2 delegate"];
+    let ended = ["result e2 Looked.", "call e9 run"];
+    assert_eq!(
+        story(&["finished", "stopped"]),
+        [&begun[..], &ended[..]].concat()
+    );
+    assert_eq!(
+        story(&["error", "stopped"]),
+        [&begun[..], &["error  why"], &ended[..]].concat()
+    );
+}

@@ -5,7 +5,7 @@
 //! | `init` | `session_start` |
 //! | `message` of the user | the turn before ends, a turn begins |
 //! | `message` of the assistant | a piece where it says `delta`, else a whole text |
-//! | `tool_use`, `tool_result` | the call and its result; an edit is named without its diff, which is not in the stream |
+//! | `tool_use`, `tool_result` | the call and its result; an edit is told as far as the call's arguments say it |
 //! | `error` | a notice, or an error where its `severity` says so |
 //! | `result` | usage, the error where it has one, the turn's end |
 //!
@@ -17,10 +17,10 @@ use serde_json::{Map, Value};
 
 use super::tools;
 use crate::dialect::Normalizer;
-use crate::edit::named_edit;
 use crate::emit::Emitter;
 use crate::reader::Context;
 use crate::track::{NewCall, Said, Track, ended, tool_error};
+use crate::untold_edits::edit_by_args;
 use crate::value::{count_of, is_true, millis_of_rfc3339, str_of, text_of};
 
 const FORMAT: &str = "gemini-stream";
@@ -222,7 +222,7 @@ impl GeminiStream {
             );
         };
         if let Some(path) = tools::edited_path(&call.name, &call.args).filter(|_| !failed) {
-            let edit = named_edit(&call.id, path, chat_diff::Change::Modified);
+            let edit = edit_by_args(&call.id, &call.name, &call.args, path);
             self.track.edit(emitter, &call, edit);
         }
     }

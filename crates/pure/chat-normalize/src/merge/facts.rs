@@ -16,10 +16,10 @@ pub(super) enum Fact {
     Once(u64),
     /// As `Once`, by one who does not know: it was not seen, so it is taken to be so.
     Guessed(u64),
-    /// A file that was edited; `bare` where only that is told.
+    /// A file that was edited.
     Edit {
         key: u64,
-        bare: bool,
+        worth: Worth,
     },
     /// The whole of a text.
     Whole {
@@ -43,6 +43,17 @@ pub(super) enum Fact {
     },
     SessionStart,
     Status,
+}
+
+/// How much is told of a file's edit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Worth {
+    /// That there was one.
+    File,
+    /// What was replaced by what.
+    Lines,
+    /// Where that stands, too.
+    Diff,
 }
 
 /// A part of a response, or a call's input or output.
@@ -112,15 +123,18 @@ pub(super) fn fact_of(event: &ChatEvent, source: usize, wording: Wording) -> Fac
             }
         }
         Payload::FileEdit(edit) if !edit.tool_call_id.is_empty() => {
-            let has_lines = edit.lines_added > 0
-                || edit.lines_removed > 0
-                || edit.full_diff_available
-                || !edit.diff_preview.is_empty();
+            let has_lines =
+                edit.lines_added > 0 || edit.lines_removed > 0 || !edit.diff_preview.is_empty();
+            let worth = match (edit.full_diff_available, has_lines) {
+                (true, _) => Worth::Diff,
+                (false, true) => Worth::Lines,
+                (false, false) => Worth::File,
+            };
             // Who tells only the file calls one that was moved by its old name.
             let path = edit.old_path.as_ref().unwrap_or(&edit.file_path);
             Fact::Edit {
                 key: key(&["edit", &edit.tool_call_id, path]),
-                bare: !has_lines,
+                worth,
             }
         }
         Payload::Plan(plan) => {

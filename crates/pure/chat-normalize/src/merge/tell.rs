@@ -5,8 +5,8 @@
 use chat_event::payload::Retract;
 use chat_event::{ChatEvent, Extra, Payload};
 
-use super::facts::{self, Part};
-use super::{Chunks, Merge, Strength, is_end};
+use super::facts::{self, Part, Worth};
+use super::{Chunks, Edited, Merge, Strength, is_end};
 
 impl Merge {
     /// A fact that stands once: a sure one ends the waiting of a guess, and comes after one that was told.
@@ -57,43 +57,41 @@ impl Merge {
         }
     }
 
-    /// A file that was edited; what only its name was told for is taken back where its lines are told.
+    /// A file that was edited; what tells less of it is taken back where one tells more.
     pub(super) fn tell_edit(
         &mut self,
         key: u64,
-        bare: bool,
+        worth: Worth,
         source: usize,
         event: ChatEvent,
         out: &mut Vec<ChatEvent>,
     ) {
-        if bare {
-            if self.once.contains_key(&key) {
-                self.dropped += 1;
-                return;
-            }
-            self.once.insert(key, Strength::Guess);
-            let id = self.write(source, event, out);
-            self.bare_edits.insert(key, id);
-            return;
-        }
         let more = self.count(key, source);
-        let by = *self.edited_by.entry(key).or_insert(source);
-        if self.once.get(&key) == Some(&Strength::Sure) {
-            // A call may edit a file more than once. Another source may tell that as one edit, or cut it otherwise; what is in
-            // a log came from any of them.
-            if more && (by == source || self.log == Some(by)) {
-                self.write(source, event, out);
-            } else {
-                self.dropped += 1;
+        let (less, same) = match self.edits.remove(&key) {
+            Some(before) if before.worth < worth => (before.ids, None),
+            before => (Vec::new(), before),
+        };
+        let Some(mut edited) = same else {
+            if !less.is_empty() && self.log != Some(source) {
+                self.take_back(less, &event, source, out);
             }
+            let ids = vec![self.write(source, event, out)];
+            let by = source;
+            self.edits.insert(key, Edited { worth, by, ids });
             return;
+        };
+        // A call may edit a file more than once. Another source may tell that as one edit, or cut it otherwise; what is in a log
+        // came from any of them. That there was an edit is told once.
+        let by_one = edited.by == source || self.log == Some(edited.by);
+        if more && by_one && worth == edited.worth && worth > Worth::File {
+            let id = self.write(source, event, out);
+            if worth < Worth::Diff {
+                edited.ids.push(id);
+            }
+        } else {
+            self.dropped += 1;
         }
-        if let Some(id) = self.bare_edits.remove(&key)
-            && self.log != Some(source)
-        {
-            self.take_back(vec![id], &event, source, out);
-        }
-        self.tell_once(key, Strength::Sure, source, event, out);
+        self.edits.insert(key, edited);
     }
 
     /// Takes back events for which `event` stands.

@@ -125,6 +125,21 @@ impl OpenAiChat {
         }
     }
 
+    /// Where a request is the newest one again, the answers to it that did not end broke off.
+    pub(super) fn broke_off(&mut self, emitter: &mut Emitter, prints: &[u64]) {
+        let open = self.streams.iter().filter(|(_, it)| !it.open.is_empty());
+        let open: Vec<String> = open.map(|(id, _)| id.clone()).collect();
+        if open.is_empty() || !self.session.is_newest(prints) {
+            return;
+        }
+        self.session.close_answers(emitter);
+        self.session.broke_off(emitter, prints, "");
+        for id in open {
+            self.say_usage(emitter, &id);
+            self.streams.remove(&id);
+        }
+    }
+
     /// A new answer begins: the client went on, so what it was asked for will not be answered any more.
     fn begin(&mut self, emitter: &mut Emitter, id: &str, chunk: &Value) {
         let over: Vec<String> = self

@@ -35,6 +35,8 @@ impl OpenAiChat {
             .iter()
             .map(|message| self.prints.of(message))
             .collect();
+        self.broke_off(emitter, &prints);
+        let session = &mut self.session;
         let role = |message: &Value| str_of(message, "role").unwrap_or("").to_owned();
         let leads = |message: &&Value| matches!(role(message).as_str(), "system" | "developer");
         let n_leading = messages.iter().take_while(leads).count();
@@ -225,11 +227,12 @@ fn whole_call(
         Some(id) => id.to_owned(),
         None => format!("{response_id}:call{at}"),
     };
-    if session.calls.get(&id).is_some() {
-        return emitter.raw(&place, FORMAT, "call with an id in use", call);
-    }
+    let is_in_use = session.calls.get(&id).is_some();
     let answer = session.answer(emitter, native_id);
     answer.asks = true;
+    if is_in_use {
+        return emitter.raw(&place, FORMAT, "call with an id in use", call);
+    }
     answer.calls.put(at as u64, &id);
     let args = match args_of(function) {
         Some(Value::String(text)) if call.get("custom").is_some() => Value::from(text.as_str()),

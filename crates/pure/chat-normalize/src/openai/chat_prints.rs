@@ -78,18 +78,21 @@ impl<'a> Said<'a> {
     }
 
     fn print(&self, by_ids: bool) -> u64 {
-        let calls = self.calls.iter().map(|call| match call.id {
-            Some(id) if by_ids => id.to_owned(),
-            Some(_) | None => {
-                let args = match &*call.args {
-                    Value::String(text) => args_of_text(text).to_string(),
-                    args => args.to_string(),
-                };
-                format!("{} {args}", call.name)
-            }
+        let calls = self.calls.iter().map(|call| {
+            let args = match &*call.args {
+                Value::String(text) => args_of_text(text).to_string(),
+                args => args.to_string(),
+            };
+            // Some servers give the calls of every answer the same ids.
+            let id = call.id.filter(|_| by_ids).unwrap_or_default();
+            format!("{id} {} {args}", call.name)
         });
         let calls: Vec<String> = calls.collect();
-        let text: String = self.text.split_whitespace().collect();
+        // Clients send a text back without what was thought in it, or with a word where there was none.
+        let text: String = match by_ids && !calls.is_empty() {
+            true => String::new(),
+            false => self.text.split_whitespace().collect(),
+        };
         hash(format!("assistant\n{}\n{text}", calls.join(" ")).as_bytes())
     }
 }

@@ -171,6 +171,11 @@ impl Session {
         }
     }
 
+    /// Whether a request is the newest one again.
+    pub(super) fn is_newest(&self, prints: &[u64]) -> bool {
+        self.tries.is_newest(prints, "")
+    }
+
     /// The answer to the newest request broke off: where this request is the same again, that failed.
     pub(super) fn broke_off(&mut self, emitter: &Emitter, prints: &[u64], behind: &str) {
         if self.tries.is_newest(prints, behind) {
@@ -205,9 +210,10 @@ impl Session {
         }
     }
 
-    /// Nothing came for a while: what failed may be sent again, but nothing works now.
+    /// Nothing came for a while: what failed may be sent again, and tokens may come yet, but nothing works now.
     pub(super) fn rest(&self, emitter: &mut Emitter) {
-        if self.tries.failed() {
+        let is_over = self.turn.as_ref().is_some_and(|turn| turn.over.is_some());
+        if is_over || self.tries.failed() {
             emitter.quiet();
         }
     }

@@ -185,6 +185,10 @@ fn observation(session: &mut Session, emitter: &mut Emitter, id: &str, kind: &st
     if waiting.is_none() && cause.is_empty() && event.get("id").is_none() {
         waiting = session.track.newest();
     }
+    if waiting.is_none() && kind == "delegate" {
+        // Some versions do not say whose result it is.
+        waiting = session.track.parent_call();
+    }
     let Some(call_id) = waiting else {
         match kind {
             "error" => session.error(emitter, id, "error", &content),
@@ -210,7 +214,7 @@ fn observation(session: &mut Session, emitter: &mut Emitter, id: &str, kind: &st
         // The command still runs, or was stopped.
         .filter(|code| *code != -1);
     if kind == "delegate" {
-        session.track.leave(&call_id);
+        session.leave_delegate(&call_id);
     }
     let result = ToolResult {
         result: Json::string(&content),

@@ -36,6 +36,8 @@ pub(crate) struct Session {
     answer: (String, u32, u32),
     /// The call that waits for a yes.
     asked: Option<String>,
+    /// The delegate that works said that it is done; its result comes yet.
+    delegate_is_done: bool,
     /// The agent was stopped, or failed: what it had begun may not come back.
     pub(super) stopped: bool,
     /// The turn has an error, which is why it fails.
@@ -60,6 +62,7 @@ impl Session {
             by_action: HashMap::new(),
             answer: (String::new(), 0, 0),
             asked: None,
+            delegate_is_done: false,
             stopped: false,
             has_error: false,
             failing: None,
@@ -202,6 +205,12 @@ impl Session {
         self.track.result(emitter, id, result)
     }
 
+    /// The delegate that the call waiting under `id` started is done.
+    pub(crate) fn leave_delegate(&mut self, id: &str) {
+        self.track.leave(id);
+        self.delegate_is_done = false;
+    }
+
     /// The call that waits under `id` waits for a yes.
     pub(crate) fn ask(&mut self, emitter: &mut Emitter, id: &str) {
         let Some(call) = self.track.waiting(id) else {
@@ -247,6 +256,24 @@ impl Session {
 
     /// The state that the program says it is in.
     pub(crate) fn state(&mut self, emitter: &mut Emitter, id: &str, state: &str, why: &str) {
+        if self.track.parent().is_some() {
+            match state {
+                "finished" | "rejected" => {
+                    self.delegate_is_done = true;
+                    return emitter.pass_over("state of a delegate");
+                }
+                // Who is done is closed, which is no stop.
+                "stopped" if self.delegate_is_done => {
+                    return emitter.pass_over("state of a delegate");
+                }
+                // The agent that it works for goes on.
+                "error" | "stuck" => {
+                    self.delegate_is_done = true;
+                    return self.error(emitter, id, state, why);
+                }
+                _ => {}
+            }
+        }
         match state {
             "awaiting_user_input" | "finished" | "idle" => {
                 if self.track.turn_id().is_some() {
@@ -352,6 +379,7 @@ impl Session {
         self.fail(emitter);
         self.by_action.clear();
         self.track.leave_all();
+        self.delegate_is_done = false;
         if self.asked.is_some() {
             self.answer_ask(emitter, "cancel");
         }

@@ -335,7 +335,9 @@ impl Normalizer for PiStream {
             }
             "agent_end" if is_true(line, "willRetry") => emitter.pass_over("agent_end"),
             // The next line says whether it is tried again.
-            "agent_end" if self.talk.outcome == "failed" => self.is_failing = true,
+            "agent_end" if self.talk.outcome == "failed" && line.get("willRetry").is_none() => {
+                self.is_failing = true;
+            }
             "agent_end" => self.close(emitter),
             "auto_retry_start" => {
                 self.is_failing = false;
@@ -378,6 +380,13 @@ impl Normalizer for PiStream {
                 let place = self.talk.track.place();
                 emitter.raw(&place, self.talk.format, kind, line);
             }
+        }
+    }
+
+    fn rest(&mut self, emitter: &mut Emitter) {
+        // It is tried again at once, or not at all.
+        if self.is_failing {
+            self.close(emitter);
         }
     }
 
