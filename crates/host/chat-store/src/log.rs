@@ -288,6 +288,11 @@ impl Log {
         self.unsynced || self.syncing || self.unsynced_name
     }
 
+    /// Whether the disk is at it, for somebody who does not hold the log.
+    pub(crate) fn is_syncing(&self) -> bool {
+        self.syncing
+    }
+
     /// Whether it must stay open: what it knows stands nowhere else.
     pub(crate) fn is_degraded(&self) -> bool {
         self.failed.is_some()

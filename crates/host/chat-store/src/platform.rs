@@ -89,6 +89,16 @@ impl FileMark {
         std::fs::symlink_metadata(path).map(|metadata| Self::from(&metadata))
     }
 
+    /// Of a file that is there no more, and had so many bytes: no file has it.
+    pub(crate) fn of_gone(bytes: u64) -> Self {
+        FileMark {
+            device: 0,
+            inode: 0,
+            bytes,
+            modified_ns: 0,
+        }
+    }
+
     /// Whether both are one file, whatever was written to it between.
     pub(crate) fn is_same_file(self, other: Self) -> bool {
         (self.device, self.inode) == (other.device, other.inode)

@@ -307,6 +307,49 @@ fn a_summary_from_the_index_is_the_one_of_the_log() {
 }
 
 #[test]
+fn a_log_that_was_removed_is_not_there_again_when_the_store_is_closed() {
+    // One of them is open at a time, or all are.
+    for open_logs in [1, 256] {
+        let dir = tempfile::tempdir().unwrap();
+        let options = chat_store::Options {
+            sync: chat_store::SyncPolicy::Never,
+            open_logs,
+            ..chat_store::Options::default()
+        };
+        let of_removed = || {
+            let entries = std::fs::read_dir(dir.path()).unwrap();
+            let paths = entries.map(|entry| entry.unwrap().path());
+            let is_its = |path: &std::path::PathBuf| {
+                let name = path.file_name().unwrap().to_string_lossy();
+                name.starts_with("removed")
+            };
+            paths.filter(is_its).collect::<Vec<_>>()
+        };
+        let store = Store::open(dir.path(), options).unwrap();
+        let add = |name: &str, n: u64| {
+            let session = store.session_or_new(&id(name)).unwrap();
+            session.append(vec![chunk(n)], false, 7).unwrap();
+        };
+        let names = ["removed", "other", "third"];
+        names.iter().for_each(|name| add(name, 1));
+        assert!(!of_removed().is_empty());
+        for path in of_removed() {
+            std::fs::remove_file(path).unwrap();
+        }
+        names[1..].iter().for_each(|name| add(name, 2));
+        store.close();
+        drop(store);
+        assert_eq!(
+            of_removed(),
+            Vec::<std::path::PathBuf>::new(),
+            "{open_logs}"
+        );
+        let store = open(dir.path());
+        assert_eq!(store.sessions().len(), 2, "{open_logs}");
+    }
+}
+
+#[test]
 fn many_sessions_share_a_few_open_logs() {
     let dir = tempfile::tempdir().unwrap();
     let n_sessions = 600;

@@ -82,9 +82,10 @@ impl Notes {
     pub(super) fn write(&mut self) -> Result<(), Error> {
         let text = serde_json::to_string(&self.sources).unwrap_or_default();
         let mut file = &self.file;
+        // Written over, and then cut: a full disk, or an end in between, leaves what was there.
         file.rewind()
-            .and_then(|()| file.set_len(0))
             .and_then(|()| file.write_all(text.as_bytes()))
+            .and_then(|()| file.set_len(text.len() as u64))
             .map_err(|source| spool_error("note the source of", &self.path, source))
     }
 }

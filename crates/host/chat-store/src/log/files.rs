@@ -105,6 +105,12 @@ impl Files {
         self.dir.join(format!("{}{ENDING}", self.stem))
     }
 
+    /// Whether the newest one is not there.
+    pub(crate) fn is_gone(&self) -> bool {
+        let there = std::fs::symlink_metadata(self.newest());
+        there.is_err_and(|why| why.kind() == io::ErrorKind::NotFound)
+    }
+
     pub(crate) fn segment(&self, number: u32) -> PathBuf {
         self.dir.join(format!("{}.{number:04}{ENDING}", self.stem))
     }

@@ -147,6 +147,11 @@ impl Facts {
         FileMark::at(&files.newest()).ok() == self.newest
     }
 
+    /// Whether somebody removed the newest file since.
+    pub(crate) fn is_gone(&self, files: &Files) -> bool {
+        self.newest.is_some() && files.is_gone()
+    }
+
     /// How the log is.
     pub(crate) fn condition(&self) -> Condition {
         Condition {

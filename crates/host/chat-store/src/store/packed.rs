@@ -69,7 +69,8 @@ impl Store {
         let mut gone = Vec::new();
         for id in known {
             let files = Files::of_one(&self.inner.dir, &id.stem());
-            if !files.is_packed() && locked(&self.inner.packed).remove(&id).is_some() {
+            let is_there = files.is_packed() || packing_is_begun(&files);
+            if !is_there && locked(&self.inner.packed).remove(&id).is_some() {
                 gone.push(id);
             }
         }

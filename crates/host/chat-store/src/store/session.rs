@@ -310,12 +310,17 @@ impl Session {
     /// Says in the log that it was left on purpose, and puts it away: there may be more logs than files to be had.
     pub(super) fn close(&self) -> Result<(), Error> {
         let mut slot = self.held()?;
-        if let Slot::Closed(facts) = &*slot
-            && facts.ends_clean
-        {
+        let store = self.store()?;
+        // What somebody removed is not to be there again for its end.
+        let is_over = match &*slot {
+            Slot::Closed(facts) => {
+                facts.ends_clean || facts.is_gone(&facts.files(&store.dir, &self.id.stem()))
+            }
+            Slot::Open(log) => log.facts_of_gone().is_some(),
+        };
+        if is_over {
             return Ok(());
         }
-        let store = self.store()?;
         let log = self.opened(&mut slot, &store)?;
         log.close(now_ms())?;
         if let Some(facts) = log.kept_facts() {
@@ -332,6 +337,14 @@ impl Session {
         let Slot::Open(log) = &mut *slot else {
             return true;
         };
+        if let Some(facts) = log.facts_of_gone() {
+            *slot = Slot::Closed(Box::new(facts));
+            return true;
+        }
+        // How it went is told to who had the disk write it.
+        if log.is_syncing() {
+            return false;
+        }
         // A burst of new logs is not waited for until the next second: each holds its files.
         let is_durable = sync == SyncPolicy::Never
             || !log.is_unsynced()

@@ -179,6 +179,13 @@ impl Log {
         facts.filter(|facts| facts.end == indexed.end && facts.newest == indexed.newest)
     }
 
+    /// What is known of a log whose newest file somebody removed: who asks for it has it read anew.
+    pub(crate) fn facts_of_gone(&self) -> Option<Facts> {
+        let n_bytes = self.end.checked_sub(self.files.base())?;
+        let is_gone = n_bytes > 0 && self.files.is_gone();
+        is_gone.then(|| self.facts_of(Some(FileMark::of_gone(n_bytes)), String::new()))
+    }
+
     /// What is known of the log now, but for the tables.
     fn facts(&self) -> io::Result<Facts> {
         let mut reader = self.files.reader().map_err(io::Error::other)?;
@@ -188,7 +195,11 @@ impl Log {
         }
         let last_line = read_range(&mut reader, self.last_line, self.end)
             .ok_or_else(|| io::Error::other("the last line cannot be read"))?;
-        Ok(Facts {
+        Ok(self.facts_of(newest, sha256_hex(&last_line)))
+    }
+
+    fn facts_of(&self, newest: Option<FileMark>, last_line_sha256: String) -> Facts {
+        Facts {
             writer: WRITER.to_owned(),
             session: self.id.as_str().to_owned(),
             epochs: self.epochs.clone(),
@@ -203,12 +214,12 @@ impl Log {
             newest,
             end: self.end,
             last_line: self.last_line,
-            last_line_sha256: sha256_hex(&last_line),
+            last_line_sha256,
             id_key: self.ids.key().to_owned(),
             tables: Tables::default(),
             tail: Tail::default(),
             syncs: self.syncs,
-        })
+        }
     }
 }
 
