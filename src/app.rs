@@ -318,11 +318,17 @@ impl Page {
     }
 
     fn listen(self: &Rc<Self>) {
-        let over = dom::listen_document("dragover", |event| event.prevent_default());
+        let over = dom::listen_document("dragover", |event| {
+            if folder::is_in(&event) {
+                event.prevent_default();
+            }
+        });
         let page = self.clone();
         let dropped = dom::listen_document("drop", move |event| {
-            event.prevent_default();
-            page.take_files(folder::take(&event));
+            if folder::is_in(&event) {
+                event.prevent_default();
+                page.take_files(folder::take(&event));
+            }
         });
         let page = self.clone();
         let keys = dom::listen_document("keydown", move |event| {

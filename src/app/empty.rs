@@ -13,12 +13,20 @@ const WATCH: &str = "turnreel";
 /// Sends what an agent prints.
 const PIPE: &str = "claude -p \"…\" --output-format stream-json --verbose --include-partial-messages | turnreel pipe --prompt \"…\"";
 
+/// The same may be chosen again: of a choice that is no other browsers tell nothing.
+fn forget_choice(event: &dom::Event) {
+    if let Some(field) = dom::target(event) {
+        dom::set_text_property(&field, "value", Some(""));
+    }
+}
+
 /// The page while nothing is open, or what was to be open is none that can be read.
 pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
     let choose = input()
         .attr("type", "file")
         .attr("multiple", "")
         .class("drop__input")
+        .on(ev::click, |event| forget_choice(&event))
         .on(ev::change, move |event| {
             page.with_value(|page| page.take_files(folder::take(&event)));
         });
@@ -26,6 +34,7 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
         .attr("type", "file")
         .attr("webkitdirectory", "")
         .class("drop__input")
+        .on(ev::click, |event| forget_choice(&event))
         .on(ev::change, move |event| {
             page.with_value(|page| page.take_files(folder::take(&event)));
         });

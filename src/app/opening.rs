@@ -104,6 +104,7 @@ impl Page {
             Some(time) => dom::write_attribute(&self.feed, "start-at", &time),
             None => dom::remove_attribute(&self.feed, "start-at"),
         }
+        let was_local = matches!(self.state.open.get_untracked(), Open::Local(_));
         self.show(open.clone());
         if !matches!(open, Open::Session(_)) {
             dom::remove_attribute(&self.feed, "session");
@@ -117,6 +118,10 @@ impl Page {
         match open {
             Open::Session(id) => dom::write_attribute(&self.feed, "session", &id),
             Open::Local(name) => self.load(name),
+            // A dropped log may still be read.
+            Open::Together(_) | Open::Nothing if was_local => {
+                dom::call_method(&self.feed, "clear");
+            }
             Open::Address(_) | Open::Together(_) | Open::Nothing => {}
         }
     }
@@ -255,6 +260,10 @@ impl Page {
 
     /// All that is open was read, and its last turn ended so.
     pub(super) fn note_outcome(&self, outcome: Option<String>) {
+        // One that was not there has begun.
+        if self.state.failed.get_untracked() && dom::attribute(&self.feed, NOTHING).is_none() {
+            self.state.failed.set(false);
+        }
         self.change_open(|session| session.end(outcome));
     }
 

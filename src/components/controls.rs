@@ -1,6 +1,7 @@
 //! The controls at the end of the bar: find, whether the end is followed, the way back in time, how all is shown,
 //! export, and the keys. Where there is little room all but the first are in a menu.
 
+use leptos::either::Either;
 use leptos::ev;
 use leptos::html::{button, div, fieldset, input, label, legend, span};
 use leptos::prelude::*;
@@ -159,13 +160,18 @@ fn view_menu(ctx: Ctx) -> impl IntoView {
                     .is_some_and(|host| dom::width_px(host) < SMALL_PX)
             });
             let usual = if is_small { "compact" } else { "cozy" };
-            (
+            let choices = (
                 choice(ctx, "Shown", "verbosity", "normal", VERBOSITIES),
                 choice(ctx, "Turns that are over", "fold", "settled", FOLDS),
                 choice(ctx, "Density", "density", usual, DENSITIES),
                 choice(ctx, "Theme", "theme", "auto", THEMES),
                 choice(ctx, "Diffs", "diff-palette", "usual", DIFF_PALETTES),
-            )
+            );
+            // Made anew each time: what the reader chose in one stays with it, whatever is written to it.
+            match version.get_untracked() % 2 {
+                0 => Either::Left(choices),
+                _ => Either::Right(choices),
+            }
         });
     span()
         .class("controls__menu")

@@ -146,9 +146,15 @@ impl Context {
         let finding = &self.find;
         finding.only.set(only);
         self.ask_for(question);
-        // A field that is there is made anew, with these words in it.
-        finding.shown.set(false);
         finding.shown.set(true);
+        let list = self.list.borrow();
+        let root = list
+            .as_ref()
+            .and_then(|list| list.scroller().parent_element());
+        if let Some(field) = root.and_then(|root| dom::first_in(&root, ".find__field")) {
+            dom::set_text_property(&field, "value", Some(question));
+        }
+        drop(list);
         self.filter();
     }
 

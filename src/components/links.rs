@@ -311,8 +311,14 @@ impl Context {
             .filter(|actions| actions.parent_element().as_ref() != Some(&element));
         // Who is in them by keys does not lose them to a pointer that lies anywhere.
         let used = elsewhere.and_then(dom::focused_in);
-        if used.is_some_and(|button| dom::is(&button, ":focus-visible")) {
+        let by_keys = |button: &Element| dom::is(button, ":focus-visible");
+        if used.as_ref().is_some_and(by_keys) {
             return;
+        }
+        // What is moved loses the focus: keys go on from the row whose button was clicked.
+        let left = elsewhere.and_then(|actions| actions.parent_element());
+        if let Some(left) = left.filter(|_| used.is_some()) {
+            dom::focus(&left);
         }
         self.links.on.set(Some(row));
         if let Some(actions) = elsewhere {

@@ -193,7 +193,10 @@ impl FeedElement {
     }
 
     fn has_other_token(&self) -> bool {
-        let is_served = self.attributes.borrow().session.is_some();
+        let is_served = {
+            let attributes = self.attributes.borrow();
+            attributes.src.is_none() && attributes.session.is_some()
+        };
         is_served && *self.token.borrow() != *self.asked_with.borrow()
     }
 

@@ -76,6 +76,18 @@ enum Place {
     Entry(web_sys::FileSystemEntry),
 }
 
+/// Whether what is dragged, or was dropped, is files: texts and links are the browser's.
+pub(crate) fn is_in(event: &dom::Event) -> bool {
+    let drag = event.dyn_ref::<web_sys::DragEvent>();
+    let transfer = drag.and_then(web_sys::DragEvent::data_transfer);
+    transfer.is_some_and(|transfer| {
+        let types = transfer.types();
+        types
+            .iter()
+            .any(|kind| kind.as_string().as_deref() == Some("Files"))
+    })
+}
+
 /// Takes what a drop or a file field holds.
 pub(crate) fn take(event: &dom::Event) -> Dropped {
     let mut dropped = Dropped {

@@ -69,7 +69,7 @@ fn menu(
             let is_chosen = value.to_lowercase() == chosen;
             option()
                 .attr("value", value)
-                .attr("selected", is_chosen)
+                .prop("selected", is_chosen)
                 .child(name)
         });
         values.collect::<Vec<_>>()
@@ -86,7 +86,7 @@ fn menu(
         .child((
             option()
                 .attr("value", "")
-                .attr("selected", move || chosen().is_empty())
+                .prop("selected", move || chosen().is_empty())
                 .child(all),
             options,
         ))

@@ -125,7 +125,13 @@ pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), String> {
         let mut file = options.open(&temporary)?;
         file.write_all(bytes)?;
         file.sync_all()?;
-        std::fs::rename(&temporary, path)
+        std::fs::rename(&temporary, path)?;
+        // A name that is not durable may be the old file's again after a power failure: a token that was revoked were good.
+        #[cfg(unix)]
+        if let Some(folder) = path.parent().filter(|it| !it.as_os_str().is_empty()) {
+            std::fs::File::open(folder)?.sync_all()?;
+        }
+        Ok(())
     };
     write().map_err(|why| format!("could not write: {why}: {}", path.display()))
 }

@@ -241,12 +241,18 @@ impl Live {
 
     /// Whether the log ends before this number, where followers were told of it up to `head`: pages have events a moment
     /// before followers are told.
-    pub(crate) fn ends_before(&self, seq: u64, (epoch, head): (&str, u64)) -> bool {
-        let is_stored = || {
-            let (stored_under, stored) = self.session.position();
-            stored_under == epoch && seq <= stored
-        };
-        seq > head && !is_stored()
+    pub(crate) async fn ends_before(
+        self: &Arc<Self>,
+        seq: u64,
+        (epoch, head): (&str, u64),
+    ) -> bool {
+        if seq <= head {
+            return false;
+        }
+        // The log may be held while the disk works, and others wait for this thread.
+        let live = self.clone();
+        let stored = tokio::task::spawn_blocking(move || live.session.position()).await;
+        !stored.is_ok_and(|(under, stored)| under == epoch && seq <= stored)
     }
 
     /// Whether all after `seq` can be had from the ring.

@@ -70,7 +70,7 @@ struct Teller {
 }
 
 /// The stream for one reader.
-pub(crate) fn tell(
+pub(crate) async fn tell(
     state: State,
     grant: Arc<Grant>,
     place: Place,
@@ -87,13 +87,13 @@ pub(crate) fn tell(
     let (resume, known) = match from {
         From::Beginning => (Resume::None, 0),
         From::Now => (Resume::None, head),
-        From::Cursor(of, seq)
-            if of.as_ref().is_some_and(|of| *of != epoch)
-                || live.ends_before(seq, (&epoch, head)) =>
-        {
-            (Resume::Reset, 0)
+        From::Cursor(of, seq) => {
+            let is_other = of.is_some_and(|of| of != epoch);
+            match is_other || live.ends_before(seq, (&epoch, head)).await {
+                true => (Resume::Reset, 0),
+                false => (Resume::Ok, seq),
+            }
         }
-        From::Cursor(_, seq) => (Resume::Ok, seq),
     };
     // A form that remembers is shown all there was, or what comes would mean nothing to it.
     let after = if form.remembers() { 0 } else { known };

@@ -578,6 +578,27 @@ fn a_growing_text_is_not_read_from_its_beginning_again() {
 }
 
 #[test]
+fn what_only_a_terminal_is_told_is_no_hit_when_it_has_ended() {
+    let mut renderer = ChatRenderer::new();
+    let call = json!({"toolCallId": "c1", "toolName": "Bash", "args": {}});
+    renderer.render_event(&event(0, "tool_call", call));
+    let mut finds = ["error", "-error"].map(|question| Find::new(Query::parse(question).unwrap()));
+    for (nth, chunk) in ["\u{1b}]0;err", "or", "\u{7}done\n", "error\n"]
+        .into_iter()
+        .enumerate()
+    {
+        let chunk = json!({"toolCallId": "c1", "chunk": chunk});
+        let patches = renderer.render_event(&event(nth + 1, "tool_output_chunk", chunk));
+        for (find, question) in finds.iter_mut().zip(["error", "-error"]) {
+            find.note(renderer.feed(), &patches);
+            assert!(find.search(renderer.feed(), usize::MAX, &mut Vec::new()));
+            let anew = from_scratch(renderer.feed(), question, Kinds::default());
+            assert_eq!(ids(find), ids(&anew), "{question} after chunk {nth}");
+        }
+    }
+}
+
+#[test]
 fn a_slice_counts_the_arguments_that_paths_and_agents_are_read_from() {
     let mut renderer = ChatRenderer::new();
     let long = "all of a new file\n".repeat(600);

@@ -6,7 +6,7 @@ use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::response::Response;
 use chat_event::ChatEvent;
-use chat_store::SessionId;
+use chat_store::{SessionId, sha256_hex};
 use chat_tiers::Member;
 use reqwest::StatusCode;
 use serde::Deserialize;
@@ -78,6 +78,32 @@ struct TakenOne {
     status: String,
     /// Its place among those that were sent, where it was not stored.
     index: Option<usize>,
+    /// It is there, under another time.
+    #[serde(default, rename = "onlyTime")]
+    only_time: bool,
+}
+
+/// What becomes of an event that stands there under its id with other words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Conflicts {
+    /// Both are kept.
+    BothKept,
+    /// It is left out: a source that is read anew may tell it otherwise.
+    LeftOut,
+}
+
+/// Those of the events that are to be sent under another id: the same one each time, so that none stands twice however often
+/// they are sent.
+fn again(lines: &[String], taken: &Taken) -> Vec<String> {
+    let conflicts = taken.results.iter();
+    let conflicts = conflicts.filter(|it| it.status == "conflict" && !it.only_time);
+    let again = conflicts.filter_map(|it| {
+        let line = lines.get(it.index?)?;
+        let mut event = ChatEvent::from_json(line).ok()?;
+        event.id = format!("again:{}", &sha256_hex(line.as_bytes())[..40]);
+        Some(event.to_line())
+    });
+    again.collect()
 }
 
 impl Fleet {
@@ -143,7 +169,7 @@ impl Fleet {
     ) -> Result<(), ApiError> {
         let member = self.member(home).ok_or_else(away)?;
         let lines: Vec<String> = events.iter().map(ChatEvent::to_line).collect();
-        let sending = self.send_events(&member, session, &lines);
+        let sending = self.send_events(&member, session, &lines, Conflicts::LeftOut);
         sending.await.map_err(|why| {
             tracing::warn!(
                 session = session.as_str(),
@@ -153,13 +179,13 @@ impl Fleet {
         })
     }
 
-    /// Sends events to a session at home there, as they stand in the log here. What is there under an id with other words is
-    /// sent without it, so that both are kept.
+    /// Sends events to a session at home there, as they stand in the log here.
     pub(super) async fn send_events(
         &self,
         member: &Member,
         session: &SessionId,
         lines: &[String],
+        conflicts: Conflicts,
     ) -> Result<(), String> {
         let mut left = vec![lines.to_vec()];
         while let Some(lines) = left.pop() {
@@ -189,25 +215,15 @@ impl Fleet {
             let bytes = answer.bytes().await.map_err(|why| told(member, &why))?;
             let taken: Taken =
                 serde_json::from_slice(&bytes).map_err(|why| format!("{}: {why}", member.url))?;
-            left.push(self.again(member, session, &lines, &taken));
+            self.note_rejected(member, session, &taken);
+            if conflicts == Conflicts::BothKept {
+                left.push(again(&lines, &taken));
+            }
         }
         Ok(())
     }
 
-    /// Those of the events that are to be sent without their ids.
-    fn again(
-        &self,
-        member: &Member,
-        session: &SessionId,
-        lines: &[String],
-        taken: &Taken,
-    ) -> Vec<String> {
-        let conflicts = taken.results.iter().filter(|it| it.status == "conflict");
-        let again = conflicts.filter_map(|it| {
-            let mut event = ChatEvent::from_json(lines.get(it.index?)?).ok()?;
-            event.id.clear();
-            Some(event.to_line())
-        });
+    fn note_rejected(&self, member: &Member, session: &SessionId, taken: &Taken) {
         let n_rejected = taken.results.iter().filter(|it| it.status == "rejected");
         let n_rejected = n_rejected.count();
         if n_rejected > 0 {
@@ -218,7 +234,6 @@ impl Fleet {
                 member.url
             );
         }
-        again.collect()
     }
 
     /// The answer, where it is that server which answers.

@@ -119,7 +119,7 @@ pub(super) async fn page(
     })?;
     let (current, head, _) = live.position();
     let names_epoch = epoch.is_some();
-    let is_beyond = live.ends_before(after, (&current, head));
+    let is_beyond = live.ends_before(after, (&current, head)).await;
     if epoch.is_some_and(|epoch| epoch != current) || is_beyond {
         return Err(ApiError::new(
             StatusCode::GONE,

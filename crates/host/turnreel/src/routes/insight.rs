@@ -176,7 +176,7 @@ pub(super) async fn search(
         ApiError::bad_request("bad_cursor", "after: expected a number or a cursor")
     })?;
     let (current, head, _) = live.position();
-    let is_beyond = live.ends_before(after, (&current, head));
+    let is_beyond = live.ends_before(after, (&current, head)).await;
     if epoch.is_some_and(|epoch| epoch != current) || is_beyond {
         return Err(ApiError::new(
             axum::http::StatusCode::GONE,

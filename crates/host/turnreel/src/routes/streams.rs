@@ -118,7 +118,7 @@ fn answer(
         Format::Agent => Form::Agent(Box::new(AgentForm::new(&live))),
         Format::OpenCode => Form::OpenCode(Box::default()),
     };
-    let stream = sse::tell(state, grant.clone(), place, live, form, from);
+    let stream = sse::tell(state, grant.clone(), place, live, form, from).await;
     let headers = [
         (header::CONTENT_TYPE.as_str(), "text/event-stream"),
         // A proxy that waits for more would hold back what has come.

@@ -49,11 +49,14 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
         let (epoch, head, _) = live.position();
         let other_epoch = open.epoch.as_ref().is_some_and(|asked| *asked != epoch);
         // What a page gave may not have been told to followers yet.
-        let is_beyond = |seq| live.ends_before(seq, (&epoch, head));
+        let is_beyond = match open.after {
+            Some(seq) => live.ends_before(seq, (&epoch, head)).await,
+            None => false,
+        };
         let mut hole = None;
         let (resume, sent) = match open.after {
             None => (Resume::None, head),
-            Some(seq) if other_epoch || is_beyond(seq) => (Resume::Reset, head),
+            Some(_) if other_epoch || is_beyond => (Resume::Reset, head),
             Some(seq) if live.reaches(seq) => (Resume::Ok, seq),
             Some(seq) => {
                 // What the client misses may be what nobody has: then there is nothing to page.
@@ -113,10 +116,13 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
         let (_, head, _) = live.position();
         let epoch = follower.epoch().to_owned();
         let other_epoch = open.epoch.as_ref().is_some_and(|asked| *asked != epoch);
-        let is_beyond = |seq| live.ends_before(seq, (&epoch, head));
+        let is_beyond = match open.after {
+            Some(seq) => live.ends_before(seq, (&epoch, head)).await,
+            None => false,
+        };
         let (resume, known) = match open.after {
             None => (Resume::None, head),
-            Some(seq) if other_epoch || is_beyond(seq) => (Resume::Reset, head),
+            Some(_) if other_epoch || is_beyond => (Resume::Reset, head),
             Some(seq) => (Resume::Ok, seq),
         };
         self.send_hello(Hello {

@@ -84,7 +84,8 @@ impl Find {
         }
         let asked = looked.standing && self.facts_hold(feed, block, call, looked.kinds);
         if asked {
-            let grown = from.zip(self.query.longest_text());
+            let grown = from.filter(|&from| !is_within_string(&feed.text(block), from));
+            let grown = grown.zip(self.query.longest_text());
             match grown {
                 Some((from, longest)) => {
                     looked.texts = before.texts;
@@ -216,4 +217,17 @@ fn any(show: impl FnOnce(words::Visit<'_>), wanted: impl Fn(&str) -> bool) -> bo
         }
     });
     found
+}
+
+/// Whether a string that is for a terminal alone, as a window's title, began in the line before `at` and goes on there: when it
+/// ends, what was taken for text of it is none.
+fn is_within_string(text: &str, at: usize) -> bool {
+    let before = &text[..text.floor_char_boundary(at.min(text.len()))];
+    let line = before.rfind('\n').map_or(before, |end| &before[end..]);
+    let begins = |pair: &[u8]| pair[0] == 0x1b && b"]P_^X".contains(&pair[1]);
+    let begun = line.as_bytes().windows(2).rposition(begins);
+    begun.is_some_and(|begun| {
+        let said = &line[begun + 2..];
+        !said.contains('\u{7}') && !said.contains("\u{1b}\\")
+    })
 }

@@ -108,9 +108,9 @@ impl Conversation {
         self.turn
     }
 
-    /// What is still open, as it would be given now: entries in order, and calls by their keys.
-    pub(super) fn open(&self) -> (impl Iterator<Item = &Entry>, &BTreeMap<CallKey, Call>) {
-        (self.entries.values(), &self.calls)
+    /// What is still open, as it would be given now: entries by their places, and calls by their keys.
+    pub(super) fn open(&self) -> (&BTreeMap<EntryKey, Entry>, &BTreeMap<CallKey, Call>) {
+        (&self.entries, &self.calls)
     }
 
     /// Takes an event that is new; what is finished goes to `finished`.

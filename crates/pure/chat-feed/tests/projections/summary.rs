@@ -234,3 +234,57 @@ fn responses_that_are_told_of_in_turns_are_counted_once() {
     let tokens = to_session_summary(&events).usage.unwrap();
     assert_eq!((tokens.input_tokens, tokens.output_tokens), (20, 7 + 6));
 }
+
+#[test]
+fn a_compacted_text_began_with_its_first_piece() {
+    let lines = [
+        r#"{"seq":3,"id":"d","timestamp":6000,"sessionId":"s","turnId":"t","type":"assistant_done","payload":{"text":"Hello","timing":[[0,2],[4000,3],[5000,0]],"span":[1,3],"ids":[["c",1,2]]}}"#,
+        r#"{"seq":4,"id":"e","timestamp":6500,"sessionId":"s","turnId":"t","type":"turn_end","payload":{}}"#,
+    ];
+    let events = lines.map(|line| chat_event::ChatEvent::from_json(line).unwrap());
+    let summary = to_session_summary(&events);
+    assert_eq!(
+        (summary.started_ms, summary.ended_ms, summary.busy_ms),
+        (Some(1000), Some(6500), 5500)
+    );
+}
+
+#[test]
+fn files_are_changed_in_the_order_of_the_log_whoever_changes_them() {
+    let edit = |call: &str, path: &str, old: Option<&str>, how: &str| {
+        let payload = json!({"toolCallId": call, "filePath": path, "oldPath": old, "changeType": how, "linesAdded": 1});
+        ("file_edit", "t1", "r1", payload)
+    };
+    let call = |id: &str| {
+        let payload = json!({"toolCallId": id, "toolName": "Edit", "args": {}});
+        ("tool_call", "t1", "r1", payload)
+    };
+    let files = |events: &[(&str, &str, &str, Value)]| {
+        let summary = to_session_summary(&log(events));
+        let files = summary.files.iter();
+        files
+            .map(|file| format!("{} {} {}", file.path, file.change_type, file.edits))
+            .collect::<Vec<_>>()
+    };
+    let renamed = files(&[
+        call("c1"),
+        edit("c1", "a.txt", None, "modified"),
+        edit("", "b.txt", Some("a.txt"), "renamed"),
+    ]);
+    assert_eq!(renamed.len(), 1, "{renamed:?}");
+    assert!(renamed[0].starts_with("b.txt "), "{renamed:?}");
+    let deleted = files(&[
+        call("c1"),
+        edit("c1", "x", None, "created"),
+        edit("", "x", None, "deleted"),
+    ]);
+    assert_eq!(deleted.len(), 1, "{deleted:?}");
+    assert!(deleted[0].starts_with("x deleted"), "{deleted:?}");
+    let beside = files(&[
+        call("c1"),
+        call("c2"),
+        edit("c2", "a", None, "modified"),
+        edit("c1", "b", Some("a"), "renamed"),
+    ]);
+    assert_eq!(beside.len(), 1, "{beside:?}");
+}

@@ -11,6 +11,15 @@ use crate::tool::{ToolKind, ToolStatus};
 /// Names a call; apart from its id, which a source may use again in another turn.
 pub(in crate::projections) type CallKey = u64;
 
+/// A file that a call changed.
+#[derive(Clone, Debug)]
+pub(in crate::projections) struct CallEdit {
+    /// Where it stands among entries and edits.
+    pub(in crate::projections) at: EntryKey,
+    /// `None` where it was taken back.
+    pub(in crate::projections) edit: Option<FileEdit>,
+}
+
 /// A tool call with all that came of it.
 #[derive(Debug)]
 pub(in crate::projections) struct Call {
@@ -27,8 +36,8 @@ pub(in crate::projections) struct Call {
     pub(in crate::projections) result: Option<ToolResult>,
     /// How many other results came, that say something else.
     pub(in crate::projections) n_other_results: usize,
-    /// The files it changed; `None` where that was taken back.
-    pub(in crate::projections) edits: Vec<Option<FileEdit>>,
+    /// The files it changed.
+    pub(in crate::projections) edits: Vec<CallEdit>,
     /// Whether the call itself is in the log, or only what came of it.
     pub(in crate::projections) called: bool,
     pub(in crate::projections) called_ms: Option<i64>,
@@ -154,10 +163,15 @@ impl Conversation {
         };
         // Nothing is told of the file before the change but its diff.
         let old_text = None;
-        call.edits.push(Some(FileEdit {
+        let edit_of_call = FileEdit {
             old_text,
             ..edit.clone()
-        }));
+        };
+        call.edits.push(CallEdit {
+            at: self.next_key,
+            edit: Some(edit_of_call),
+        });
+        self.next_key += 2;
         let edit_idx = call.edits.len() - 1;
         let home = call.home;
         self.add_bytes(home, cost_of_edit(edit) + OVERHEAD_BYTES);
@@ -312,6 +326,11 @@ impl Conversation {
 
 /// Whether a result has a text of its own, beside what the call printed.
 impl Call {
+    /// The files it changed, in order.
+    pub(in crate::projections) fn edits(&self) -> impl Iterator<Item = &FileEdit> {
+        self.edits.iter().filter_map(|it| it.edit.as_ref())
+    }
+
     /// What became of it.
     pub(in crate::projections) fn status(&self) -> ToolStatus {
         match &self.result {

@@ -52,7 +52,7 @@ impl Conversation {
             Owner::Edit(call, edit_idx) => {
                 let edits = self.calls.get_mut(&call).map(|call| &mut call.edits);
                 if let Some(edit) = edits.and_then(|edits| edits.get_mut(edit_idx)) {
-                    *edit = None;
+                    edit.edit = None;
                 }
             }
         }

@@ -18,9 +18,9 @@ impl Tree {
         self.entries.get(&self.root)
     }
 
-    /// All entries in order, the root first.
-    pub(in crate::projections) fn entries(&self) -> impl Iterator<Item = &Entry> {
-        self.entries.values()
+    /// All entries by their places, the root first.
+    pub(in crate::projections) fn entries(&self) -> &BTreeMap<EntryKey, Entry> {
+        &self.entries
     }
 
     pub(in crate::projections) fn call(&self, key: CallKey) -> Option<&Call> {

@@ -55,7 +55,7 @@ pub(super) fn write_head<S: TextSink>(out: &mut Writer<'_, S>, call: &Call) {
 
 /// What came of a call.
 pub(super) fn write_outcome<S: TextSink>(out: &mut Writer<'_, S>, call: &Call) {
-    for edit in call.edits.iter().flatten() {
+    for edit in call.edits() {
         write_edit(out, edit);
     }
     let text = match &call.result {
@@ -129,7 +129,7 @@ pub(super) fn write_edit<S: TextSink>(out: &mut Writer<'_, S>, edit: &FileEdit) 
 
 fn write_args<S: TextSink>(out: &mut Writer<'_, S>, call: &Call) {
     // A diff says what the arguments of an edit say.
-    if call.kind == ToolKind::Edit && call.edits.iter().flatten().any(has_diff) {
+    if call.kind == ToolKind::Edit && call.edits().any(has_diff) {
         return;
     }
     if let Some(command) = command(call) {

@@ -8,7 +8,7 @@ use chat_event::payload::FileEdit;
 use super::{FileSummary, ToolCallCounts};
 use crate::file_place::moved_from;
 use crate::panel::FileChange;
-use crate::projections::conversation::{Block, Call, CallKey, Entry, EntryBody};
+use crate::projections::conversation::{Block, Call, CallKey, Entry, EntryBody, EntryKey};
 use crate::tool::ToolStatus;
 
 /// Files are listed up to here, and counted beyond.
@@ -30,16 +30,31 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    pub(super) fn add<'e>(
+    pub(super) fn add(
         &mut self,
-        entries: impl Iterator<Item = &'e Entry>,
+        entries: &BTreeMap<EntryKey, Entry>,
         calls: &BTreeMap<CallKey, Call>,
     ) {
-        for entry in entries {
+        for entry in entries.values() {
             self.add_entry(entry);
         }
         for call in calls.values() {
             self.add_call(call);
+        }
+        // Each finds the files as those before it left them.
+        let mut edits: Vec<(EntryKey, &FileEdit)> = Vec::new();
+        for (at, entry) in entries {
+            if let EntryBody::Event(event) = &entry.body
+                && let Payload::FileEdit(edit) = &event.payload
+            {
+                edits.push((*at, edit));
+            }
+        }
+        let of_calls = calls.values().flat_map(|call| &call.edits);
+        edits.extend(of_calls.filter_map(|edit| Some((edit.at, edit.edit.as_ref()?))));
+        edits.sort_by_key(|(at, _)| *at);
+        for (_, edit) in edits {
+            self.add_edit(edit);
         }
     }
 
@@ -75,7 +90,6 @@ impl Counted {
                 self.note_prompt(&audio.transcription);
             }
             Payload::ErrorEvent(_) => self.errors += 1,
-            Payload::FileEdit(edit) => self.add_edit(edit),
             _ => {}
         }
     }
@@ -87,9 +101,6 @@ impl Counted {
     }
 
     fn add_call(&mut self, call: &Call) {
-        for edit in call.edits.iter().flatten() {
-            self.add_edit(edit);
-        }
         // What only stands for a call that is not in the log is counted where it gave something.
         if !call.called && call.result.is_none() {
             return;
@@ -122,7 +133,7 @@ impl Counted {
         };
         let change = FileChange::of(&edit.change_type);
         let change = match FileChange::of(&file.change_type) {
-            // It is the first; or a call's, which is counted behind what was said beside calls later.
+            // It is the first, or leaves the file as it is called.
             FileChange::Modified => change,
             known => known.then(change),
         };

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use chat_event::compaction::Folded;
 use chat_event::{ChatEvent, Payload};
 
 use super::SessionOutcome;
@@ -52,7 +53,10 @@ impl Told {
         if self.session_id.is_empty() {
             self.session_id.clone_from(&event.session_id);
         }
-        if let Some(at_ms) = event.timestamp {
+        // What a survivor of compaction stands for began with its first piece.
+        let first = Folded::of(event).and_then(|folded| folded.events().next());
+        let began_ms = first.and_then(|first| first.timestamp).or(event.timestamp);
+        for at_ms in [began_ms, event.timestamp].into_iter().flatten() {
             let (first, last) = self.span_ms.unwrap_or((at_ms, at_ms));
             self.span_ms = Some((first.min(at_ms), last.max(at_ms)));
         }
@@ -67,7 +71,7 @@ impl Told {
                 | Payload::ToolCall(_)
         );
         if event.turn_id.is_some() || works {
-            self.time_of(turn, event);
+            self.time_of(turn, began_ms);
         }
         match &event.payload {
             Payload::TurnStart(_) => self.go_on(turn, main),
@@ -96,7 +100,7 @@ impl Told {
             Payload::TurnEnd(end) => {
                 self.turns.insert(turn);
                 let guessed = end.extra.get("guessed").is_some();
-                let time = self.time_of(turn, event);
+                let time = self.time_of(turn, event.timestamp);
                 // What is known of its end is not given up for a guess.
                 if !time.ended || (time.guessed && !guessed) {
                     let took_ms = took_ms(end.duration_ms, time.began_ms, event.timestamp);
@@ -182,9 +186,9 @@ impl Told {
     }
 
     /// The time of a turn, which begins with its first event.
-    fn time_of(&mut self, turn: u64, event: &ChatEvent) -> &mut TurnTime {
+    fn time_of(&mut self, turn: u64, began_ms: Option<i64>) -> &mut TurnTime {
         self.times.entry(turn).or_insert(TurnTime {
-            began_ms: event.timestamp,
+            began_ms,
             took_ms: 0,
             ended: false,
             guessed: false,
