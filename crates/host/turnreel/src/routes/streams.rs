@@ -61,7 +61,7 @@ pub(super) async fn of_session(
     };
     let bodies = Bodies::asked(query.bodies.as_deref())?;
     let from = place_in(&headers, query.after.as_deref())?.unwrap_or(From::Beginning);
-    answer(state, &grant, &session, (format, bodies), from)
+    answer(state, &grant, &session, (format, bodies), from).await
 }
 
 /// As OpenCode's server tells it: from now on, or behind the cursor.
@@ -80,6 +80,7 @@ pub(super) async fn of_opencode(
         (Format::OpenCode, Bodies::Whole),
         from,
     )
+    .await
 }
 
 /// The header goes before the query: the address stays the same when a client comes back.
@@ -102,7 +103,7 @@ fn place_in(headers: &HeaderMap, after: Option<&str>) -> Result<Option<From>, Ap
     }
 }
 
-fn answer(
+async fn answer(
     state: State,
     grant: &Arc<Grant>,
     session: &str,
