@@ -279,3 +279,113 @@ fn keys_that_are_the_page_s_own_are_left_to_it_in_diffs_as_well() {
         assert!(!chosen);
     });
 }
+
+#[test]
+fn keys_go_on_from_the_row_whose_button_was_clicked() {
+    let files = vec![("/log", log_of("clicked", 20))];
+    on_stage("clicked", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        stage.show("/log").await;
+        let row = |n: usize| format!("__test.rows()[{n}]");
+        let has_buttons = |n: usize| format!("!!{}.querySelector('.row-actions')", row(n));
+        tab.run("navigator.clipboard.writeText = async () => {};")
+            .await;
+        tab.point_at(&row(1)).await;
+        tab.wait_for("the buttons", SHORT, &has_buttons(1)).await;
+        let button = format!(
+            "[...{}.querySelectorAll('.row-actions button')].find((it) => it.checkVisibility())",
+            row(1)
+        );
+        tab.click(&button).await;
+        tab.point_at(&row(3)).await;
+        tab.wait_for("the buttons elsewhere", SHORT, &has_buttons(3))
+            .await;
+        assert!(tab.eval::<bool>(&format!("{FOCUSED} === {}", row(1))).await);
+        tab.press("j").await;
+        tab.wait_for("the next row", SHORT, &format!("{FOCUSED} === {}", row(2)))
+            .await;
+    });
+}
+
+#[test]
+fn a_menu_shows_what_is_set_and_is_the_first_that_escape_closes() {
+    let files = vec![("/log", log_of("set", 20))];
+    on_stage("set", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        stage.show("/log").await;
+        let menu = "__test.visible('#view-menu')";
+        let open_menu = async || {
+            tab.run("__test.visible('#view-opener').click()").await;
+            tab.wait_for("the menu", SHORT, &format!("!!{menu}")).await;
+        };
+        let choice = |word: &str| {
+            format!(
+                "[...{menu}.querySelectorAll('label')].find((it) => it.textContent.startsWith('{word}')).querySelector('input')"
+            )
+        };
+        let set = |word: &str| format!("__test.feed().getAttribute('verbosity') === '{word}'");
+        open_menu().await;
+        tab.run(&format!("{}.click()", choice("Quiet"))).await;
+        tab.wait_for("little to be shown", SHORT, &set("quiet"))
+            .await;
+        tab.run(&format!("{menu}.hidePopover(); __test.rows()[0].focus();"))
+            .await;
+        tab.press("d").await;
+        tab.wait_for("more to be shown", SHORT, &set("normal"))
+            .await;
+        open_menu().await;
+        let shown = format!(
+            "{}.checked && !{}.checked",
+            choice("Normal"),
+            choice("Quiet")
+        );
+        tab.wait_for("what is set", SHORT, &shown).await;
+        tab.run(&format!("{}.click()", choice("Quiet"))).await;
+        tab.wait_for("little again", SHORT, &set("quiet")).await;
+        tab.run(&format!("{menu}.hidePopover(); __test.rows()[0].focus();"))
+            .await;
+        tab.press("/").await;
+        let field = "__test.visible('.find__field')";
+        tab.wait_for("the field", SHORT, &format!("{FOCUSED} === {field}"))
+            .await;
+        tab.type_text("prompt").await;
+        tab.run("await __test.feed().search('answer')").await;
+        assert_eq!(
+            tab.eval::<String>(&format!("{field}.value")).await,
+            "answer"
+        );
+        open_menu().await;
+        tab.run(&format!("{}.focus()", choice("Quiet"))).await;
+        tab.press("Escape").await;
+        tab.wait_for("the menu to be gone", SHORT, &format!("!{menu}"))
+            .await;
+        assert!(tab.eval::<bool>(&format!("!!{field}")).await);
+    });
+}
+
+#[test]
+fn what_is_dragged_is_taken_where_it_is_files() {
+    with_server("dragged", 60, async |visit, program| {
+        let server = Server::start(&program).await;
+        let tab = visit.tab("page").await;
+        tab.goto(&format!("{}/#token={}", server.url, server.token))
+            .await;
+        tab.wait_for("the page", SHORT, "!!document.querySelector('.drop')")
+            .await;
+        let taken: (bool, bool) = tab
+            .eval(
+                "(() => {
+                    const over = (fill) => {
+                        const dataTransfer = new DataTransfer();
+                        fill(dataTransfer);
+                        const event = new DragEvent('dragover', { bubbles: true, cancelable: true, dataTransfer });
+                        document.body.dispatchEvent(event);
+                        return event.defaultPrevented;
+                    };
+                    return [over((it) => it.setData('text/plain', 'words')), over((it) => it.items.add(new File(['{}'], 'a.jsonl')))];
+                })()",
+            )
+            .await;
+        assert_eq!(taken, (false, true));
+    });
+}

@@ -616,6 +616,16 @@ impl Tab {
         self.page.click(Point::new(x, y)).await.expect("a click");
     }
 
+    /// Moves the pointer to the middle of the element that an expression gives.
+    pub(crate) async fn point_at(&self, element: &str) {
+        let at: Option<(f64, f64)> = self.eval(&format!("__test.middle({element})")).await;
+        let Some((x, y)) = at else {
+            panic!("{}: nothing to point at: {element}", self.name)
+        };
+        let moved = self.page.move_mouse(Point::new(x, y)).await;
+        moved.expect("the pointer moves");
+    }
+
     /// Types into what has the focus.
     pub(crate) async fn type_text(&self, text: &str) {
         self.page
