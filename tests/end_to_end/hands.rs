@@ -286,7 +286,9 @@ fn keys_go_on_from_the_row_whose_button_was_clicked() {
     on_stage("clicked", FEED, files, async |stage| {
         let tab = &stage.tab;
         stage.show("/log").await;
-        let row = |n: usize| format!("__test.rows()[{n}]");
+        tab.run("window.seen = __test.rows().filter((row) => { const { top, bottom } = row.getBoundingClientRect(); return top > 60 && bottom < innerHeight - 120; });")
+            .await;
+        let row = |n: usize| format!("seen[{n}]");
         let has_buttons = |n: usize| format!("!!{}.querySelector('.row-actions')", row(n));
         tab.run("navigator.clipboard.writeText = async () => {};")
             .await;
