@@ -524,3 +524,31 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_call_that_fails_after_its_turn_is_marked_where_it_fails_however_it_comes() {
+    let call = json!({"toolCallId": "c1", "toolName": "Bash", "args": {}});
+    let result = json!({"toolCallId": "c1", "result": "", "error": {"message": "exit 1"}});
+    let events = [
+        event(0, 0, "turn_start", &json!({"trigger": "user"})),
+        event(1, 100, "tool_call", &call),
+        event(2, 200, "turn_end", &json!({})),
+        event(3, 9_000, "tool_result", &result),
+    ];
+    let errors = |batch: usize| {
+        let mut renderer = ChatRenderer::with_history();
+        let mut stops = Stops::default();
+        for events in events.chunks(batch) {
+            for event in events {
+                renderer.render_event(event);
+            }
+            stops.follow(renderer.feed());
+        }
+        let errors = stops.markers().iter();
+        let errors = errors.filter(|marker| marker.kind == MarkerKind::Error);
+        errors.map(|marker| marker.event).collect::<Vec<_>>()
+    };
+    for batch in 1..=4 {
+        assert_eq!(errors(batch), [3], "{batch} at once");
+    }
+}

@@ -841,6 +841,36 @@ fn a_file_that_one_call_edits_twice_is_edited_twice() {
         });
         assert_eq!(merged.len(), n, "{first} first");
     }
+    // One that tells where the lines stand is told in place of them, and as often as it tells so.
+    let diff = |id: &str| {
+        let mut event = edit(id, "@@ -1 +1 @@");
+        if let Payload::FileEdit(edit) = &mut event.payload {
+            edit.full_diff_available = true;
+        }
+        event
+    };
+    let better = vec![diff("d1"), diff("d2")];
+    let merged = merge(&[sources[0].clone(), better.clone()], |_| 0);
+    let kept = told(&merged);
+    assert_eq!(kept.get("edit c a.rs"), Some(&2), "{kept:?}");
+    // A hook told only the file, and the source itself the first.
+    let mut stage = Merge::beside_log();
+    let mut out = Vec::new();
+    let file = event(
+        "f",
+        "t",
+        "file_edit",
+        r#"{"toolCallId":"c","filePath":"a.rs","changeType":"modified"}"#,
+    );
+    for event in [file, better[0].clone()] {
+        stage.take(Merge::LOG, event, &mut out);
+    }
+    for event in better {
+        stage.take(Merge::OWN, event, &mut out);
+    }
+    stage.finish(&mut out);
+    let ids: Vec<&str> = out.iter().map(|event| event.id.as_str()).collect();
+    assert_eq!(ids, ["d2"]);
     // The log was written up to the first of them.
     let mut stage = Merge::beside_log();
     let mut out = Vec::new();

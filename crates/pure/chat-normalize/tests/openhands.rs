@@ -578,7 +578,7 @@ fn a_delegate_that_is_done_ends_no_turn() {
             json!({"observation": "agent_state_changed", "content": "", "extras": {"agent_state": state, "reason": "why"}}),
         )
     };
-    let story = |states: &[&str]| {
+    let story = |states: &[&str], kind: &str| {
         let mut lines = vec![
             event(
                 1,
@@ -595,7 +595,10 @@ fn a_delegate_that_is_done_ends_no_turn() {
         lines.push(event(
             8,
             "agent",
-            json!({"observation": "delegate", "content": "Looked.", "extras": {}}),
+            match kind {
+                "delegate" => json!({"observation": kind, "content": "Looked.", "extras": {}}),
+                _ => json!({"observation": kind, "content": "Looked.", "cause": 2, "extras": {}}),
+            },
         ));
         lines.push(event(
             9,
@@ -615,11 +618,16 @@ fn a_delegate_that_is_done_ends_no_turn() {
     let begun = ["turn user", "user Go", "call e2 delegate"];
     let ended = ["result e2 Looked.", "call e9 run"];
     assert_eq!(
-        story(&["finished", "stopped"]),
+        story(&["finished", "stopped"], "delegate"),
         [&begun[..], &ended[..]].concat()
     );
     assert_eq!(
-        story(&["error", "stopped"]),
+        story(&["error", "stopped"], "delegate"),
         [&begun[..], &["error  why"], &ended[..]].concat()
+    );
+    let refused = ["failed e2 rejected", "call e9 run"];
+    assert_eq!(
+        story(&["finished"], "user_rejected"),
+        [&begun[..], &refused[..]].concat()
     );
 }

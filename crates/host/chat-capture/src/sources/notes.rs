@@ -73,7 +73,7 @@ impl Notes {
             .map_err(|source| spool_error("note the source of", &path, source))?;
         Ok(Notes {
             // One that was cut off tells nothing, and is written anew.
-            sources: serde_json::from_str(&text).unwrap_or_default(),
+            sources: first_of(&text).unwrap_or_default(),
             file,
             path,
         })
@@ -82,12 +82,17 @@ impl Notes {
     pub(super) fn write(&mut self) -> Result<(), Error> {
         let text = serde_json::to_string(&self.sources).unwrap_or_default();
         let mut file = &self.file;
-        // Written over, and then cut: a full disk, or an end in between, leaves what was there.
+        // Written over, and then cut: where it ends in between, the rest of what was there is behind it.
         file.rewind()
             .and_then(|()| file.write_all(text.as_bytes()))
             .and_then(|()| file.set_len(text.len() as u64))
             .map_err(|source| spool_error("note the source of", &self.path, source))
     }
+}
+
+fn first_of<T: serde::de::DeserializeOwned>(text: &str) -> Option<T> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter();
+    values.next()?.ok()
 }
 
 fn open(path: &Path) -> Result<File, Error> {

@@ -337,13 +337,13 @@ impl Session {
         let Slot::Open(log) = &mut *slot else {
             return true;
         };
+        // How it went is told to who had the disk write it.
+        if log.is_syncing() || log.is_degraded() {
+            return false;
+        }
         if let Some(facts) = log.facts_of_gone() {
             *slot = Slot::Closed(Box::new(facts));
             return true;
-        }
-        // How it went is told to who had the disk write it.
-        if log.is_syncing() {
-            return false;
         }
         // A burst of new logs is not waited for until the next second: each holds its files.
         let is_durable = sync == SyncPolicy::Never

@@ -83,15 +83,6 @@ struct TakenOne {
     only_time: bool,
 }
 
-/// What becomes of an event that stands there under its id with other words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Conflicts {
-    /// Both are kept.
-    BothKept,
-    /// It is left out: a source that is read anew may tell it otherwise.
-    LeftOut,
-}
-
 /// Those of the events that are to be sent under another id: the same one each time, so that none stands twice however often
 /// they are sent.
 fn again(lines: &[String], taken: &Taken) -> Vec<String> {
@@ -169,7 +160,7 @@ impl Fleet {
     ) -> Result<(), ApiError> {
         let member = self.member(home).ok_or_else(away)?;
         let lines: Vec<String> = events.iter().map(ChatEvent::to_line).collect();
-        let sending = self.send_events(&member, session, &lines, Conflicts::LeftOut);
+        let sending = self.send_events(&member, session, &lines);
         sending.await.map_err(|why| {
             tracing::warn!(
                 session = session.as_str(),
@@ -179,13 +170,13 @@ impl Fleet {
         })
     }
 
-    /// Sends events to a session at home there, as they stand in the log here.
+    /// Sends events to a session at home there, as they stand in the log here. What is there under an id with other words is
+    /// sent under another, so that both are kept.
     pub(super) async fn send_events(
         &self,
         member: &Member,
         session: &SessionId,
         lines: &[String],
-        conflicts: Conflicts,
     ) -> Result<(), String> {
         let mut left = vec![lines.to_vec()];
         while let Some(lines) = left.pop() {
@@ -216,9 +207,7 @@ impl Fleet {
             let taken: Taken =
                 serde_json::from_slice(&bytes).map_err(|why| format!("{}: {why}", member.url))?;
             self.note_rejected(member, session, &taken);
-            if conflicts == Conflicts::BothKept {
-                left.push(again(&lines, &taken));
-            }
+            left.push(again(&lines, &taken));
         }
         Ok(())
     }

@@ -10,7 +10,6 @@ use chat_tiers::Member;
 
 use super::Fleet;
 use super::bodies::referred;
-use super::errands::Conflicts;
 use crate::ingest;
 use crate::live::Live;
 use crate::locked::locked;
@@ -134,8 +133,7 @@ impl Fleet {
             let page = page.map_err(|why| why.to_string())?;
             let bodies = referred(&page.lines);
             self.send_bodies(to, state, bodies).await?;
-            self.send_events(to, session, &page.lines, Conflicts::BothKept)
-                .await?;
+            self.send_events(to, session, &page.lines).await?;
             sent = page.next;
             if page.next >= page.head {
                 return Ok((page.epoch, page.next));

@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::player::{Direction, Stop};
 use crate::block::{Block, BlockBody, BlockId, EventIdx, TurnIdx};
 use crate::feed::Feed;
+use crate::history::History;
 use crate::tool::ToolStatus;
 
 /// What a marker stands for.
@@ -118,11 +119,7 @@ impl Stops {
         let mut events = self.blocks.get(n_known_rows..).unwrap_or_default().to_vec();
         for (event, row) in history.changes(self.n_changes) {
             events.push(event);
-            let call = &feed.block(row).body;
-            if let BlockBody::ToolCall(call) = call
-                && call.status == ToolStatus::Failed
-                && call.settled_event == Some(event)
-            {
+            if fails_with(feed, history, row, event) {
                 self.markers.push(Marker {
                     kind: MarkerKind::Error,
                     event,
@@ -309,4 +306,19 @@ fn strip_kind(body: &BlockBody) -> Option<StripKind> {
         | BlockBody::Gap(_)
         | BlockBody::TurnEnd(_) => return None,
     })
+}
+
+/// Whether a call that failed did so with this event. It may have been settled before, as by the end of its turn; how many
+/// events came since anybody looked is no matter.
+fn fails_with(feed: &Feed, history: &History, row: BlockId, event: EventIdx) -> bool {
+    let slot = &feed.slots[row.0 as usize];
+    let failed = |block: &Block| matches!(&block.body, BlockBody::ToolCall(call) if call.status == ToolStatus::Failed);
+    let BlockBody::ToolCall(call) = &slot.block.body else {
+        return false;
+    };
+    let after = |n_events| failed(&history.row_after(slot, n_events).block);
+    failed(&slot.block)
+        && call.settled_event.is_some_and(|settled| settled <= event)
+        && after(event.saturating_add(1))
+        && !after(event)
 }

@@ -7,6 +7,7 @@ use chat_event::{ChatEvent, Extra, Payload};
 
 use super::facts::{self, Part, Worth};
 use super::{Chunks, Edited, Merge, Strength, is_end};
+use crate::emit::hash;
 
 impl Merge {
     /// A fact that stands once: a sure one ends the waiting of a guess, and comes after one that was told.
@@ -66,7 +67,8 @@ impl Merge {
         event: ChatEvent,
         out: &mut Vec<ChatEvent>,
     ) {
-        let more = self.count(key, source);
+        // Those that tell as much are counted: others were taken back for them, or are left out.
+        let more = self.count(hash(format!("{key} {worth:?}").as_bytes()), source);
         let (less, same) = match self.edits.remove(&key) {
             Some(before) if before.worth < worth => (before.ids, None),
             before => (Vec::new(), before),
@@ -80,8 +82,9 @@ impl Merge {
             self.edits.insert(key, Edited { worth, by, ids });
             return;
         };
-        // A call may edit a file more than once. Another source may tell that as one edit, or cut it otherwise; what is in a log
-        // came from any of them. That there was an edit is told once.
+        // A call may edit a file more than once. Another source may tell that as one edit, or cut it otherwise, and is left out.
+        // What is in a log came from any of them: who goes on with it may be who began, and loses nothing. That there was an edit
+        // is told once.
         let by_one = edited.by == source || self.log == Some(edited.by);
         if more && by_one && worth == edited.worth && worth > Worth::File {
             let id = self.write(source, event, out);

@@ -1,8 +1,9 @@
 //! What messages of Chat Completions are known by, when a request or a whole body says again what was told.
 //!
-//! An answer is known by its text, white space left out, for clients trim it, and by the ids of its calls. Some servers
-//! give calls no ids, as the old `function_call` has none; clients may make some up then. Such calls are known by their
-//! names and arguments.
+//! An answer is known by its text, white space left out, for clients trim it. One with calls is known by these: their ids, names
+//! and arguments; clients send the text beside them back in other words. Some servers give calls no ids, as the old
+//! `function_call` has none; clients may make some up then. Such answers are known by their text and by the names and
+//! arguments of their calls.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -73,6 +74,11 @@ impl<'a> Said<'a> {
         }
     }
 
+    /// Its text, white space left out.
+    fn words(&self) -> String {
+        self.text.split_whitespace().collect()
+    }
+
     fn has_ids(&self) -> bool {
         self.calls.iter().all(|call| call.id.is_some())
     }
@@ -91,7 +97,7 @@ impl<'a> Said<'a> {
         // Clients send a text back without what was thought in it, or with a word where there was none.
         let text: String = match by_ids && !calls.is_empty() {
             true => String::new(),
-            false => self.text.split_whitespace().collect(),
+            false => self.words(),
         };
         hash(format!("assistant\n{}\n{text}", calls.join(" ")).as_bytes())
     }
@@ -102,8 +108,9 @@ impl<'a> Said<'a> {
 pub(super) struct Prints {
     /// Of answers with calls that had no ids.
     without_ids: HashSet<u64>,
-    /// Of the answers behind the newest request, by the hash of their id: some servers give all answers the same.
-    newest: HashMap<u64, u64>,
+    /// Of the answers behind the newest request, with their texts, by the hash of their id: some servers give all answers the
+    /// same.
+    newest: HashMap<u64, (u64, String)>,
 }
 
 impl Prints {
@@ -136,13 +143,15 @@ impl Prints {
         if !said.has_ids() {
             self.without_ids.insert(print);
         }
-        self.newest.insert(hash(id.as_bytes()), print);
+        let newest = (print, said.words());
+        self.newest.insert(hash(id.as_bytes()), newest);
         print
     }
 
     /// Whether an answer says what another with its id said behind the newest request.
     pub(super) fn knows(&self, id: &str, said: &Said<'_>) -> bool {
-        self.newest.get(&hash(id.as_bytes())) == Some(&self.of_answer(said))
+        let known = self.newest.get(&hash(id.as_bytes()));
+        known.is_some_and(|(print, text)| *print == self.of_answer(said) && *text == said.words())
     }
 
     /// A request comes: what answers that is none of those before.

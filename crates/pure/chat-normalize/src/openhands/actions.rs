@@ -213,9 +213,7 @@ fn observation(session: &mut Session, emitter: &mut Emitter, id: &str, kind: &st
         .and_then(Value::as_i64)
         // The command still runs, or was stopped.
         .filter(|code| *code != -1);
-    if kind == "delegate" {
-        session.leave_delegate(&call_id);
-    }
+    session.leave_delegate(&call_id);
     let result = ToolResult {
         result: Json::string(&content),
         summary: tools::summary(&content).filter(|_| !failed),

@@ -205,10 +205,13 @@ impl Session {
         self.track.result(emitter, id, result)
     }
 
-    /// The delegate that the call waiting under `id` started is done.
+    /// The call waiting under `id` has its result: the delegate that it started, where it is one, is done.
     pub(crate) fn leave_delegate(&mut self, id: &str) {
+        let parent = self.track.parent().map(str::to_owned);
         self.track.leave(id);
-        self.delegate_is_done = false;
+        if self.track.parent() != parent.as_deref() {
+            self.delegate_is_done = false;
+        }
     }
 
     /// The call that waits under `id` waits for a yes.
@@ -266,10 +269,15 @@ impl Session {
                 "stopped" if self.delegate_is_done => {
                     return emitter.pass_over("state of a delegate");
                 }
-                // The agent that it works for goes on.
+                // The agent that it works for goes on. Without a reason an event of its own says why, or its result.
                 "error" | "stuck" => {
                     self.delegate_is_done = true;
-                    return self.error(emitter, id, state, why);
+                    if why.is_empty() {
+                        return emitter.pass_over("state of a delegate");
+                    }
+                    self.error(emitter, id, state, why);
+                    self.has_error = false;
+                    return;
                 }
                 _ => {}
             }
