@@ -34,7 +34,7 @@ const FOLDERS: &str = "
     window.drop = (...entries) => {
         const event = new DragEvent('drop', { bubbles: true, cancelable: true });
         const items = entries.map((entry) => ({ webkitGetAsEntry: () => entry }));
-        Object.defineProperty(event, 'dataTransfer', { value: { items, files: null } });
+        Object.defineProperty(event, 'dataTransfer', { value: { items, files: null, types: ['Files'] } });
         document.body.dispatchEvent(event);
     };
     window.log = (session, ...texts) => texts.map((text, n) => JSON.stringify({ id: `e${n}`, timestamp: 1700000000000 + n, sessionId: session, turnId: 't1', type: 'assistant_done', payload: { text, messageId: `m${n}` } })).join('\\n');
