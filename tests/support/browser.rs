@@ -609,21 +609,20 @@ impl Tab {
 
     /// Clicks the middle of the element that an expression gives.
     pub(crate) async fn click(&self, element: &str) {
-        let at: Option<(f64, f64)> = self.eval(&format!("__test.middle({element})")).await;
-        let Some((x, y)) = at else {
-            panic!("{}: nothing to click: {element}", self.name)
-        };
-        self.page.click(Point::new(x, y)).await.expect("a click");
+        let middle = self.middle_of(element).await;
+        self.page.click(middle).await.expect("a click");
     }
 
     /// Moves the pointer to the middle of the element that an expression gives.
     pub(crate) async fn point_at(&self, element: &str) {
-        let at: Option<(f64, f64)> = self.eval(&format!("__test.middle({element})")).await;
-        let Some((x, y)) = at else {
-            panic!("{}: nothing to point at: {element}", self.name)
-        };
-        let moved = self.page.move_mouse(Point::new(x, y)).await;
+        let moved = self.page.move_mouse(self.middle_of(element).await).await;
         moved.expect("the pointer moves");
+    }
+
+    async fn middle_of(&self, element: &str) -> Point {
+        let at: Option<(f64, f64)> = self.eval(&format!("__test.middle({element})")).await;
+        let (x, y) = at.unwrap_or_else(|| panic!("{}: nothing to point at: {element}", self.name));
+        Point::new(x, y)
     }
 
     /// Types into what has the focus.

@@ -349,7 +349,7 @@ impl Session {
         let is_durable = sync == SyncPolicy::Never
             || !log.is_unsynced()
             || log.sync().is_ok() && !log.is_unsynced();
-        if log.is_degraded() || !is_durable {
+        if !is_durable {
             return false;
         }
         log.write_index();
