@@ -39,8 +39,20 @@ const SECONDS_MS: u32 = 1_000;
 
 /// Where the reader was when the page went, behind the address that it had.
 const PLACE_KEY: &str = "turnreel.place";
+/// The place of who has come back to the end, and follows it.
+const AT_END: &str = "end";
 
 pub(crate) use first::begin;
+
+/// Whether this is a reload of a page whose reader had gone elsewhere and come back to the end.
+fn was_at_end() -> bool {
+    tab_storage::get(PLACE_KEY).is_some_and(|kept| kept == place_kept(AT_END))
+}
+
+/// A place as it is kept: that of no other address.
+fn place_kept(place: &str) -> String {
+    format!("{} {place}", location::address())
+}
 
 part! {
     /// The page around the feed.
@@ -73,8 +85,12 @@ fn fill(laid: first::Laid) {
     page.go_back();
     page.open_from_address(laid.opened);
     page.listen();
-    // It may have failed before anybody listened.
+    // It may have failed, or told its title, before anybody listened.
     page.note_failure();
+    if let Some(title) = laid.titled.end() {
+        page.title.replace(Some(title));
+        page.write_title();
+    }
     page.take_early(laid.early.end());
     page.tick();
 }
@@ -311,7 +327,8 @@ impl Page {
         let place = kept
             .as_deref()
             .and_then(|kept| kept.strip_prefix(&*location::address()));
-        if let Some(place) = place.and_then(|place| place.strip_prefix(' ')) {
+        let place = place.and_then(|place| place.strip_prefix(' '));
+        if let Some(place) = place.filter(|place| *place != AT_END) {
             dom::write_attribute(&self.feed, "data-place", place);
             dom::dispatch(&self.feed, "af-go-back", &dom::object_of(&[]));
         }
@@ -379,10 +396,17 @@ impl Page {
             page.n_new.set(n_new as u32);
             page.write_title();
         });
-        let placed = dom::listen(&self.feed, "af-place", |event| {
+        let went = Rc::new(Cell::new(false));
+        let goes = went.clone();
+        let follows = dom::listen(&self.feed, "af-follow", move |event| {
+            goes.set(goes.get() || !dom::is_in_detail(&event, "following"));
+        });
+        let placed = dom::listen(&self.feed, "af-place", move |event| {
             let place = dom::detail_of(&event, "place");
             let place = place.filter(|place| !place.is_empty());
-            let kept = place.map(|place| format!("{} {place}", location::address()));
+            // Who follows has no place of its own. The address may name one still, to which a reload would go.
+            let place = place.or_else(|| went.get().then(|| AT_END.to_owned()));
+            let kept = place.map(|place| place_kept(&place));
             tab_storage::set(PLACE_KEY, kept.as_deref());
         });
         let liked = dom::listen(&self.feed, "af-view", |event| {
@@ -393,7 +417,7 @@ impl Page {
         });
         // They are needed as long as the page is there.
         std::mem::forget([over, dropped, keys, title, refused, ready, badge]);
-        std::mem::forget([commands, selected, moved, turned_to, placed, liked]);
+        std::mem::forget([commands, selected, moved, turned_to, follows, placed, liked]);
     }
 
     /// Lets the title say how many sessions wait.

@@ -107,6 +107,9 @@ pub(crate) struct Context {
     pub(crate) answering: answering::Answering,
     /// What came while the page was hidden.
     pub(crate) unread: unread::Unread,
+    /// Who says what comes, and how many events there were when a frame was drawn last.
+    speaker: RefCell<Option<Rc<announce::Announcer>>>,
+    drawn_events: Cell<u32>,
     /// What is looked for.
     pub(crate) find: find::Finding,
     /// Links to events, and the element whose listeners hear of them.
@@ -161,6 +164,8 @@ impl Context {
             waiting: RefCell::default(),
             answering: answering::Answering::default(),
             unread: unread::Unread::default(),
+            speaker: RefCell::new(None),
+            drawn_events: Cell::new(0),
             find: find::Finding::default(),
             links: links::Links::default(),
             help: RefCell::new(None),

@@ -34,6 +34,8 @@ export function defineElement(name, observed, connect) {
     #feed;
     #token;
     #early = [];
+    // Those of them that show something in place of what `src` and `session` name: what is said last is shown, as in a page.
+    #shows = new Set();
     // What reads the streams that events come from.
     #streams = new Set();
     // Shows the files that are shown now.
@@ -70,12 +72,13 @@ export function defineElement(name, observed, connect) {
       const given = this.#given;
       for (const attribute of observed) {
         // What was given stood in the place of what they name.
-        if (given && /^(src|session)$/.test(attribute)) continue;
+        if ((given || this.#shows.size > 0) && /^(src|session)$/.test(attribute)) continue;
         if (this.hasAttribute(attribute)) this.#feed.attributeChanged(attribute, this.getAttribute(attribute));
       }
       this.#given = undefined;
       if (typeof given === "function") given(this.#feed);
       else for (const piece of given ?? []) this.#feed.append(piece);
+      this.#shows.clear();
       for (const job of this.#early.splice(0)) job(this.#feed);
     }
     disconnectedCallback() {
@@ -95,7 +98,11 @@ export function defineElement(name, observed, connect) {
     adoptedCallback() { this.#act("adopted"); }
     attributeChangedCallback(attribute, before, value) {
       if (before === value) return;
-      if (attribute === "src" || attribute === "session") this.#leave();
+      if (attribute === "src" || attribute === "session") {
+        this.#leave();
+        this.#early = this.#early.filter((job) => !this.#shows.has(job));
+        this.#shows.clear();
+      }
       this.#feed?.attributeChanged(attribute, value ?? undefined);
     }
     // What a page's own styles can ask for: `agent-feed:state(live)`.
@@ -109,6 +116,10 @@ export function defineElement(name, observed, connect) {
     }
     #act(what, value = 0) { return this.#feed?.act(what, value) ?? 0; }
     #when(job) { if (this.#feed) job(this.#feed); else this.#early.push(job); }
+    #show(job) {
+      if (!this.#feed) this.#shows.add(job);
+      this.#when(job);
+    }
     #do(what, value) { this.#when((feed) => feed.act(what, Number(value ?? 0))); }
 
     get token() { return this.#token; }
@@ -120,7 +131,7 @@ export function defineElement(name, observed, connect) {
       if (stream) this.#read(stream); else this.#push(lines(events));
     }
     #push(bytes) {
-      this.#when((feed) => {
+      this.#show((feed) => {
         this.#files = undefined;
         feed.append(bytes);
       });
@@ -183,9 +194,9 @@ export function defineElement(name, observed, connect) {
         this.#files = show;
         feed.load(paths, list.map((file) => file.file ?? file));
       };
-      this.#when(show);
+      this.#show(show);
     }
-    clear() { this.#leave(); this.#do("clear"); }
+    clear() { this.#leave(); this.#show((feed) => feed.act("clear", 0)); }
     // To an event by its id: at once, or when it has come.
     goTo(eventId) { this.#when((feed) => feed.attributeChanged("event", String(eventId))); }
     goToEvent(index) { return this.#feed?.act("event", index) ?? -1; }

@@ -30,6 +30,33 @@ pub(crate) struct Laid {
     pub(super) opened: Opened,
     /// Keys that are pressed before all of the page is here, for who is then there to take them.
     pub(super) early: EarlyKeys,
+    /// What the session is called, where that is told before anybody else hears it.
+    pub(super) titled: EarlyTitle,
+}
+
+/// The title that the feed tells of its session.
+pub(super) struct EarlyTitle {
+    told: Rc<RefCell<Option<String>>>,
+    _listener: Listener,
+}
+
+impl EarlyTitle {
+    fn listen(feed: &Element) -> EarlyTitle {
+        let told = Rc::<RefCell<_>>::default();
+        let title = told.clone();
+        let listener = dom::listen(feed, "af-session", move |event| {
+            *title.borrow_mut() = dom::detail_of(&event, "title");
+        });
+        EarlyTitle {
+            told,
+            _listener: listener,
+        }
+    }
+
+    /// Hears no more of it, and gives what was told.
+    pub(super) fn end(self) -> Option<String> {
+        self.told.take()
+    }
 }
 
 /// Keys that were pressed beside the feed, as they come; none of them is lost.
@@ -117,6 +144,10 @@ fn lay_out(root: &Element) -> (Laid, Element) {
     if let Some(time) = location::fragment("t") {
         dom::write_attribute(&feed, "start-at", &time);
     }
+    if super::was_at_end() {
+        // Its reader had gone on from there.
+        location::remove_from_fragment("e");
+    }
     let token = take_token();
     dom::set_text_property(&feed, "token", token.as_deref());
     let opened = match location::query("src") {
@@ -144,6 +175,7 @@ fn lay_out(root: &Element) -> (Laid, Element) {
     ] {
         dom::insert_before(parent, child, None);
     }
+    let titled = EarlyTitle::listen(&feed);
     let laid = Laid {
         frame,
         list,
@@ -153,6 +185,7 @@ fn lay_out(root: &Element) -> (Laid, Element) {
         token,
         opened,
         early: EarlyKeys::listen(),
+        titled,
     };
     (laid, place)
 }

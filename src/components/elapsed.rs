@@ -49,7 +49,7 @@ fn since(
             .flatten()
     };
     let passed = move || {
-        let now_ms = moment_ms().unwrap_or_else(clock::epoch_ms);
+        let now_ms = moment_ms().unwrap_or_else(clock::server_ms);
         u64::try_from(now_ms - from_ms).unwrap_or_default()
     };
     let now = ArcRwSignal::new(passed());

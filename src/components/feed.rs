@@ -14,6 +14,7 @@ use chat_feed::viewport::Align;
 use leptos::mount::mount_to;
 use leptos::prelude::*;
 
+use super::announce::Announcer;
 use super::bar::{self, BarState};
 use super::rows::FeedRows;
 use super::{Context, Ctx, line};
@@ -107,6 +108,8 @@ impl FeedView {
         let of_list = [&elements.scroller, &elements.sizer, &elements.log];
         let list = VirtualList::new(of_list.map(Clone::clone), rows, ask.clone(), on_view);
         *context.list.borrow_mut() = Some(list.clone());
+        let speaker = Announcer::new(elements.spoken.clone(), elements.alert.clone());
+        *context.speaker.borrow_mut() = Some(speaker);
         store.on_dirty(ask, when_events_came(&frame, &context, &list));
         let needed_below = owner.with(|| ArcRwSignal::new(0));
         *job.borrow_mut() = drawing(&context, &list, &elements, needed_below.clone());
@@ -179,13 +182,13 @@ impl FeedView {
         let hidden = move |_| {
             if let Some(context) = context.upgrade() {
                 let is_hidden = frame::is_hidden();
-                context.unread.hidden(is_hidden, clock::epoch_ms());
+                context.unread.hidden(is_hidden, clock::server_ms());
                 // The frame that was on its way does not come: a timer takes its place.
                 context.store.ask_frame();
             }
         };
         let unread = &self.context.unread;
-        unread.hidden(frame::is_hidden(), clock::epoch_ms());
+        unread.hidden(frame::is_hidden(), clock::server_ms());
         let listener = dom::listen_document("visibilitychange", hidden);
         self.listeners.borrow_mut().push(listener);
     }
@@ -315,8 +318,14 @@ fn gather(context: &Context, list: &VirtualList) {
 
 /// Hands a change of the store to the list, and to what is kept beside it.
 pub(super) fn take(context: &Context, list: &VirtualList, change: RowChange) {
+    // A replay is looked at in silence.
+    let live = context.live.get() && !context.store.looks_back();
+    if let Some(speaker) = &*context.speaker.borrow() {
+        let speaks = [live, live && list.view().following];
+        speaker.note(&context.store, change, speaks, context.drawn_events.get());
+    }
     context.note_waiting(change);
-    if context.live.get() && !context.store.looks_back() {
+    if live {
         context.unread.note(context, change);
     }
     match change {

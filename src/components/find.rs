@@ -17,6 +17,7 @@ use leptos::prelude::*;
 
 use super::{Context, feed};
 use crate::platform::dom::{self, Element};
+use crate::virtual_list::VirtualList;
 
 pub(crate) use bar::view;
 pub(crate) use elsewhere::{AskServer, Elsewhere, Page};
@@ -200,6 +201,15 @@ impl Context {
     /// Takes the find bar away and shows everything again; the focus goes to the hit that was gone to, or
     /// else back to where it was.
     pub(crate) fn close_find(&self) {
+        let row = self.end_find();
+        if let Some(list) = &*self.list.borrow() {
+            let element = row.and_then(|row| list.element_of(row));
+            dom::focus(element.as_ref().unwrap_or(list.scroller()));
+        }
+    }
+
+    /// Takes the find bar away and shows everything again; the row that it leads back to.
+    pub(super) fn end_find(&self) -> Option<RowId> {
         let finding = &self.find;
         finding.shown.set(false);
         self.store.show_only_found(false);
@@ -213,9 +223,8 @@ impl Context {
         finding.current.set(None);
         if let Some(list) = &*self.list.borrow() {
             feed::settle(self, list);
-            let element = row.and_then(|row| list.element_of(row));
-            dom::focus(element.as_ref().unwrap_or(list.scroller()));
         }
+        row
     }
 
     /// The row of the hit that was gone to.
@@ -311,11 +320,8 @@ impl Context {
             return;
         };
         // What is not found yet cannot be gone to, but what is near mostly is.
-        let from = self.find.current.get().or_else(|| {
-            // The row at the top, all of it or its end, is one of those the reader has yet to meet.
-            let before = list.neighbour(Some(list.view().top?), false);
-            before.and_then(|row| self.store.block_at(row))
-        });
+        let from = self.find.current.get();
+        let from = from.or_else(|| self.here(&list, forward));
         let next = self.store.find(|find, feed| {
             let from = from.filter(|&block| feed.contains(block));
             find.next(feed, from, forward)
@@ -325,6 +331,29 @@ impl Context {
         self.find.unseen.set(false);
         self.find.marks.go_to(self, &list, hit);
         self.store.ask_frame();
+    }
+
+    /// What the reader has met already on the way on, or on the way back. The row at the top, all of it or its end, is one of
+    /// those yet to be met, and so is what a line at the top stands for.
+    fn here(&self, list: &VirtualList, forward: bool) -> Option<BlockId> {
+        let top = list.view().top?;
+        let first = match self.store.row(top) {
+            Row::Block(block) | Row::Company(block) => block,
+            Row::Work(_) => {
+                let rows =
+                    std::iter::successors(Some(top), |row| list.neighbour(Some(*row), false));
+                let before = rows.filter_map(|row| self.store.block_at(row)).next();
+                let feed = self.store.feed();
+                match before {
+                    Some(before) => feed.next(before)?,
+                    None => feed.first()?,
+                }
+            }
+        };
+        match forward {
+            true => self.store.feed().prev(first),
+            false => Some(first),
+        }
     }
 
     /// Once a frame: looks on, marks what is mounted, and says how far it is. `root` is what the bar stands in.

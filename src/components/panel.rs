@@ -234,7 +234,11 @@ pub(crate) fn toggle(context: &Rc<Context>) {
     let open = !panel.open.get_untracked();
     match open {
         true => panel.refresh(),
-        false => context.hand_focus_on(".panel", None),
+        false => {
+            context.hand_focus_on(".panel", None);
+            // What opened it is no place to go back to from the next time.
+            panel.before.take();
+        }
     }
     panel.open.set(open);
 }

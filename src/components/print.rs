@@ -22,10 +22,10 @@ pub(super) fn listen(ctx: Ctx, frame: &Element) -> Box<dyn Any> {
     let head = dom::create("div");
     dom::write_attribute(&head, "class", "print-head");
     dom::insert_before(frame, &head, dom::first_in(frame, ".top").as_ref());
-    let before: Rc<RefCell<Option<Mode>>> = Rc::default();
-    let mode = before.clone();
+    let before: Rc<RefCell<Option<Before>>> = Rc::default();
+    let kept = before.clone();
     let begin = dom::listen_window("beforeprint", move |_| {
-        ctx.try_with_value(|context| begin(context, &head, &mode));
+        ctx.try_with_value(|context| begin(context, &head, &kept));
     });
     let end = dom::listen_window("afterprint", move |_| {
         ctx.try_with_value(|context| end(context, &before));
@@ -33,12 +33,21 @@ pub(super) fn listen(ctx: Ctx, frame: &Element) -> Box<dyn Any> {
     Box::new((begin, end))
 }
 
-fn begin(context: &Rc<Context>, head: &Element, before: &RefCell<Option<Mode>>) {
+/// How the rows were arranged before, and whether a filter left some out: a paper shows nothing that would say so.
+struct Before {
+    mode: Mode,
+    filtered: bool,
+}
+
+fn begin(context: &Rc<Context>, head: &Element, before: &RefCell<Option<Before>>) {
     let Some(list) = context.list.borrow().clone() else {
         return;
     };
-    let mode = context.store.mode();
-    before.borrow_mut().get_or_insert(mode);
+    before.borrow_mut().get_or_insert(Before {
+        mode: context.store.mode(),
+        filtered: context.store.is_filtered(),
+    });
+    context.store.show_only_found(false);
     context.store.set_mode(Mode {
         verbosity: Verbosity::Verbose,
         fold: false,
@@ -54,15 +63,16 @@ fn begin(context: &Rc<Context>, head: &Element, before: &RefCell<Option<Mode>>) 
     list.force(Some(0..n_rows.min(MOST_ROWS)));
 }
 
-fn end(context: &Rc<Context>, before: &RefCell<Option<Mode>>) {
-    let Some(mode) = before.borrow_mut().take() else {
+fn end(context: &Rc<Context>, before: &RefCell<Option<Before>>) {
+    let Some(before) = before.borrow_mut().take() else {
         return;
     };
     let Some(list) = context.list.borrow().clone() else {
         return;
     };
     context.diffs.set_whole(false);
-    context.store.set_mode(mode);
+    context.store.set_mode(before.mode);
+    context.store.show_only_found(before.filtered);
     context.store.touch_mounted();
     list.force(None);
     feed::settle(context, &list);

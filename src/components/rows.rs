@@ -71,7 +71,7 @@ impl Rows for FeedRows {
         };
         let since = self.context.new_since.get();
         let since = since.filter(|(first, _)| *first == id);
-        let since = since.map(|(_, since_ms)| clock::time_of_day(since_ms));
+        let since = since.map(|(_, since_ms)| clock::time_of_day(clock::own_ms(since_ms)));
         dress
             .attributes
             .push(("data-new-since", since.unwrap_or_default()));

@@ -50,8 +50,10 @@ pub(crate) fn perform(view: &Rc<FeedView>, what: &str, text: &str) -> Answered {
 async fn search(view: &FeedView, question: &str, only: bool) -> Result<String, String> {
     let context = &view.context;
     if question.trim().is_empty() {
+        // Who asks is elsewhere: the focus stays there, unless it is in what goes.
         if context.finds() {
-            context.close_find();
+            context.hand_focus_on(".find", None);
+            context.end_find();
         }
         return Ok("0".to_owned());
     }

@@ -18,6 +18,11 @@ pub(crate) fn server_ms() -> i64 {
     epoch_ms().saturating_add(SERVER_IS_AHEAD_MS.get())
 }
 
+/// What the reader's own clock says when the server's says this.
+pub(crate) fn own_ms(server_ms: i64) -> i64 {
+    server_ms.saturating_sub(SERVER_IS_AHEAD_MS.get())
+}
+
 /// The server said what time it is, between when it was asked and now.
 pub(crate) fn learn_server_ms(now_ms: i64, asked_ms: i64) {
     let (from_ms, to_ms) = (asked_ms - SAME_MS, epoch_ms() + SAME_MS);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::browser::Tab;
-use crate::made_logs::log_of;
+use crate::made_logs::{every_kind, log_of};
 use crate::site::Site;
 use crate::stage::on_own_site;
 use crate::{FEED, SHORT};
@@ -22,6 +22,11 @@ fn page_and_log() -> Vec<(&'static str, &'static str, Vec<u8>)> {
             "/log.jsonl",
             "application/x-ndjson",
             log_of("alone", 40).into_bytes(),
+        ),
+        (
+            "/titled.jsonl",
+            "application/x-ndjson",
+            every_kind("titled").take().into_bytes(),
         ),
         (
             "/app",
@@ -128,6 +133,15 @@ fn a_page_without_sessions_keeps_no_room_for_them() {
         .await;
         let after_px: f64 = tab.eval(top_px).await;
         assert_eq!(before, (after_px, true), "it comes, and no row moves");
+
+        // What the session is called was told before the page around it was there to hear it.
+        tab.goto(&format!("{}/app?src=/titled.jsonl", site.url))
+            .await;
+        tab.wait_for("rows", SHORT, "__test.all('[data-row]').length > 0")
+            .await;
+        let_page_come(&tab).await;
+        let titled = "document.title.startsWith('Every kind')";
+        tab.wait_for("its title", SHORT, titled).await;
         tab.run("__test.visible('.back').click()").await;
         tab.wait_for(
             "what can be opened",

@@ -115,6 +115,70 @@ fn by_keyboard_alone_one_finds_opens_goes_on_and_comes_back() {
 }
 
 #[test]
+fn the_next_hit_is_the_nearest_where_a_line_of_folded_work_stands_above() {
+    let mut writer = Writer::new("near");
+    for turn in 1..=6 {
+        let place = json!({"turnId": format!("t{turn}")});
+        let call = format!("c{turn}");
+        let more = "More of it.\n\n".repeat(40);
+        writer
+            .event(
+                "user_message",
+                &place,
+                &json!({"text": format!("Look into {turn}")}),
+            )
+            .event(
+                "tool_call",
+                &place,
+                &json!({"toolCallId": call, "toolName": "Bash", "args": {"command": "ls"}}),
+            )
+            .event(
+                "tool_result",
+                &place,
+                &json!({"toolCallId": call, "result": "done"}),
+            )
+            .event(
+                "assistant_done",
+                &place,
+                &json!({"text": format!("A quokka, number {turn}.\n\n{more}")}),
+            )
+            .event("turn_end", &place, &json!({"outcome": "completed"}));
+    }
+    let files = vec![("/near.jsonl", writer.take())];
+    on_stage("find_near", FOLDING_FEED, files, async |stage| {
+        stage.show("/near.jsonl").await;
+        // The answer of the fourth turn is at the top, right below the line that its work is folded into.
+        let to_answer = "const feed = __test.feed(), s = feed.scroller; s.dispatchEvent(new WheelEvent('wheel')); feed.goToEvent(18); await __test.rest();
+            const row = __test.rows().find((row) => row.textContent.includes('number 4'));
+            s.scrollTop += row.getBoundingClientRect().top - s.getBoundingClientRect().top + 1; await __test.rest();";
+        for (key, status) in [("Enter", "4 of 6"), ("p", "3 of 6")] {
+            stage.tab.run(to_answer).await;
+            stage.tab.run("await __test.feed().focusFeed()").await;
+            stage.tab.press("/").await;
+            let ready = format!("({FOUND}).focus === 'find__field'");
+            stage.tab.wait_for("the field", SHORT, &ready).await;
+            stage.tab.type_text("quokka").await;
+            wait_for_status(&stage, "6 found").await;
+            match key {
+                "Enter" => stage.tab.press("Enter").await,
+                _ => {
+                    stage
+                        .tab
+                        .run("__test.one('.find [aria-label^=Previous]').click()")
+                        .await
+                }
+            }
+            wait_for_status(&stage, status).await;
+            stage.tab.press("Escape").await;
+            stage
+                .tab
+                .wait_for("the bar to go", SHORT, "!__test.one('.find')")
+                .await;
+        }
+    });
+}
+
+#[test]
 fn twenty_thousand_events_are_found_off_the_screen() {
     let mut writer = Writer::new("needle");
     let place = json!({"turnId": "last"});

@@ -139,6 +139,27 @@ fn what_was_given_is_there_again_where_the_element_comes_back() {
                 "what was given is not what the attribute named"
             );
         }
+        // What is given while it is in no page counts as in one: what is said last is shown.
+        for (says, n_events) in [
+            ("away.load(new File([log], 'log.jsonl'))", N_EVENTS),
+            ("away.append(log)", N_EVENTS),
+            ("away.append(log); away.src = '/other'", 3 * N_EVENTS),
+        ] {
+            tab.run(&format!(
+                "{TEXT} document.querySelector('agent-feed').remove(); const away = document.createElement('agent-feed'); away.src = '/other'; {says}; document.body.append(away); await __test.frames(3);"
+            ))
+            .await;
+            let shown = format!(
+                "__test.feed().eventCount >= {n_events} && /^(live|ready)$/.test(__test.feed().state)"
+            );
+            tab.wait_for(says, SHORT, &shown).await;
+            tab.run("await __test.rest()").await;
+            let n_shown: u64 = tab.eval("__test.feed().eventCount").await;
+            assert!(n_shown < n_events + N_EVENTS, "{says}: {n_shown}");
+            tab.run("const away = __test.feed(); away.remove(); await __test.frames(3); document.body.append(away);")
+                .await;
+            tab.wait_for(&format!("{says}, again"), SHORT, &shown).await;
+        }
         // What was cleared does not come back.
         tab.run("__test.feed().clear()").await;
         tab.run(away).await;

@@ -74,6 +74,31 @@ fn parts_of_an_answer_are_told_apart_and_prompts_say_what_they_ask() {
 }
 
 #[test]
+fn a_call_that_ran_before_the_page_came_is_spoken_of_when_it_ends() {
+    with_server("ran before", 120, async |visit, program| {
+        let server = Server::start(&program).await;
+        server.send("ran", &beginning()).await;
+        let call = event(
+            "c",
+            "tool_call",
+            &json!({"toolCallId": "c", "toolName": "Bash", "args": {"command": "make"}}),
+        );
+        server.send("ran", &json!([call])).await;
+        let tab = visit.tab("page").await;
+        open(&tab, &server.page_of("ran"), 4).await;
+        tab.run(LISTEN).await;
+        let result = event(
+            "d",
+            "tool_result",
+            &json!({"toolCallId": "c", "result": "done"}),
+        );
+        server.send("ran", &json!([result])).await;
+        let said = "__heard.some((said) => said.includes('Bash finished'))";
+        tab.wait_for("its end to be spoken of", SHORT, said).await;
+    });
+}
+
+#[test]
 fn what_ends_or_waits_is_spoken_and_what_streams_is_not() {
     with_server("heard", 120, async |visit, program| {
         let server = Server::start(&program).await;

@@ -98,6 +98,14 @@ fn thousands_of_sessions_are_a_screen_of_rows_and_who_needs_you_is_first() {
         assert!(most <= MOST_ROWS, "{most} rows are mounted");
         tab.run("document.getElementById('sessions-list').scrollTop = 0; await __test.frames(3);")
             .await;
+        // A letter with Ctrl is the browser's.
+        let taken: bool = tab
+            .eval("(() => { const l = document.getElementById('sessions-list'); l.focus(); const key = (init) => !l.dispatchEvent(new KeyboardEvent('keydown', { bubbles: true, cancelable: true, ...init })); return key({ key: 'j', ctrlKey: true }) || key({ key: '/', ctrlKey: true }) || !key({ key: 'Home', ctrlKey: true }); })()")
+            .await;
+        assert!(
+            !taken,
+            "a key that is the browser's was taken, or one that is the list's was not"
+        );
         let first: Vec<String> = tab
             .eval("[...document.querySelectorAll('.session')].slice(0, 3).map((row) => row.dataset.sessionId)")
             .await;

@@ -106,6 +106,35 @@ fn files_have_the_sum_of_their_edits_and_lead_to_each() {
 }
 
 #[test]
+fn escape_leads_out_of_the_panel_to_where_it_was_opened_from() {
+    let files = vec![("/log", session().take())];
+    on_stage("panel_escape", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        stage.show("/log").await;
+        let shown = "!!__test.visible('.panel')";
+        tab.click("__test.one('.panel-toggle')").await;
+        tab.wait_for("the panel", SHORT, shown).await;
+        tab.run("const row = __test.rows()[1]; row.focus();").await;
+        tab.press("r").await;
+        tab.wait_for("it to go", SHORT, "!__test.visible('.panel')")
+            .await;
+        tab.press("r").await;
+        tab.wait_for("it again", SHORT, shown).await;
+        tab.run("__test.one('.panel__name').focus()").await;
+        tab.press("Escape").await;
+        tab.wait_for("it to go again", SHORT, "!__test.visible('.panel')")
+            .await;
+        let focus: bool = tab
+            .eval("__test.feed().shadowRoot.activeElement?.matches('.row, .scroller') ?? false")
+            .await;
+        assert!(
+            focus,
+            "keys go on in the rows, and not at a button from before"
+        );
+    });
+}
+
+#[test]
 fn the_panel_shows_the_moment_that_the_feed_shows() {
     let files = vec![("/log", session().take())];
     on_stage("panel_past", FEED, files, async |stage| {

@@ -3,7 +3,8 @@
 
 use serde_json::{Value, json};
 
-use crate::made_logs::Writer;
+use crate::FEED;
+use crate::made_logs::{Writer, log_of};
 use crate::stage::on_stage;
 
 /// What is there while the browser prints: how many rows, whether the last line of the diff is, and what can be seen.
@@ -91,6 +92,30 @@ fn all_of_a_session_is_printed_and_nothing_around_it() {
             "{after} after {before}"
         );
         assert_eq!(after["controls"], before["controls"]);
+    });
+}
+
+#[test]
+fn a_filter_leaves_nothing_out_on_paper() {
+    let files = vec![("/log", log_of("filtered", 120))];
+    on_stage("print_filtered", FEED, files, async |stage| {
+        stage.show("/log").await;
+        let rows = "__test.feed().rowCount";
+        let n_rows: usize = stage.tab.eval(rows).await;
+        stage
+            .tab
+            .run("await __test.feed().filter('Prompt'); await __test.rest();")
+            .await;
+        let n_found: usize = stage.tab.eval(rows).await;
+        assert!(n_found > 0 && n_found < n_rows, "{n_found} of {n_rows}");
+        let told =
+            |kind: &str| format!("dispatchEvent(new Event('{kind}')); await __test.frames(3);");
+        stage.tab.run(&told("beforeprint")).await;
+        let n_printed: usize = stage.tab.eval(rows).await;
+        assert!(n_printed >= n_rows, "{n_printed} of {n_rows}");
+        stage.tab.run(&told("afterprint")).await;
+        let n_left: usize = stage.tab.eval(rows).await;
+        assert_eq!(n_left, n_found, "the filter is there again");
     });
 }
 

@@ -297,6 +297,24 @@ fn a_reload_leaves_the_reader_where_it_was() {
             );
             tab.wait_for("the same place", LOAD_LIMIT, &back).await;
         }
+        // Who has come back to the end is there again, whatever row the address still names.
+        tab.run("const row = __test.rows()[2]; row.focus(); row.click(); await __test.rest()")
+            .await;
+        tab.wait_for("its name", SHORT, "location.hash.includes('e=')")
+            .await;
+        tab.run("await __test.feed().focusFeed()").await;
+        tab.press("G").await;
+        let at_end = "__test.feed().matches(':state(following)') && (({ scrollTop, clientHeight, scrollHeight }) => scrollTop + clientHeight >= scrollHeight - 2)(__test.feed().scroller)";
+        tab.wait_for("the end", SHORT, at_end).await;
+        let named: bool = tab.eval("location.hash.includes('e=')").await;
+        assert!(named, "the address names a row still");
+        tab.run("window.__left = true; setTimeout(() => location.reload(), 0)")
+            .await;
+        let back = format!("!window.__left && __test.feed()?.rowCount > 200 && {LIVE}");
+        tab.wait_for("the session again", LOAD_LIMIT, &back).await;
+        tab.run("await __test.rest()").await;
+        let at_end: bool = tab.eval(at_end).await;
+        assert!(at_end, "the reader is at the end");
     });
 }
 

@@ -79,6 +79,8 @@ fn a_script_finds_and_filters_in_all_of_the_session() {
         assert!(why.starts_with("could not search: "), "{why}");
         let n_none: usize = stage.tab.eval("__test.feed().filter('')").await;
         assert_eq!(n_none, 0);
+        let focus: String = stage.tab.eval("document.activeElement.id").await;
+        assert_eq!(focus, "mine", "who asks for nothing stays in their field");
         stage
             .tab
             .wait_for(

@@ -12,7 +12,9 @@ const PAGE_ROWS: usize = 8;
 
 impl List {
     pub(super) fn take_key(self, event: &ev::KeyboardEvent) {
-        if event.alt_key() || event.meta_key() {
+        // Those are the browser's: downloads, its field for addresses.
+        let types = event.key().chars().count() == 1;
+        if event.alt_key() || event.meta_key() || (event.ctrl_key() && types) {
             return;
         }
         self.hold.focus(true);

@@ -7,7 +7,6 @@ use leptos::prelude::*;
 use super::elements::Elements;
 use super::take;
 use crate::components::Context;
-use crate::components::announce::Announcer;
 use crate::components::around::AROUND;
 use crate::platform::frame::{self, Frame};
 use crate::platform::turns;
@@ -48,9 +47,8 @@ pub(super) fn drawing(
     needed_below: ArcRwSignal<usize>,
 ) -> Box<dyn FnMut()> {
     let (context, list) = (Rc::downgrade(context), Rc::downgrade(list));
-    let announcer = Announcer::new(elements.spoken.clone(), elements.alert.clone());
     let grid = elements.grid.clone();
-    let (mut drawn_events, mut passed_over) = (0, 0);
+    let mut passed_over = 0;
     Box::new(move || {
         let (Some(context), Some(list)) = (context.upgrade(), list.upgrade()) else {
             return;
@@ -63,24 +61,20 @@ pub(super) fn drawing(
             return context.store.ask_frame();
         }
         let n_events = context.store.event_count();
-        let n_new = n_events.saturating_sub(drawn_events);
+        let n_new = n_events.saturating_sub(context.drawn_events.get());
         let flood = FLOOD_EVENTS.get(passed_over);
         if list.view().following && flood.is_some_and(|flood| n_new >= *flood) {
             passed_over += 1;
             return context.store.ask_frame();
         }
-        let n_known = drawn_events;
-        (drawn_events, passed_over) = (n_events, 0);
-        // A replay is looked at in silence.
-        let live = context.live.get() && !context.store.looks_back();
-        let speaks = [live, live && list.view().following];
+        passed_over = 0;
         let mut changed = false;
         let plays = context.advance();
         context.store.flush(|change| {
             changed = true;
-            announcer.note(&context.store, change, speaks, n_known);
             take(&context, &list, change);
         });
+        context.drawn_events.set(n_events);
         context.unread.tell();
         list.update();
         if list.len() > 0 {
