@@ -143,6 +143,22 @@ fn focus_once_shown(selectors: &'static [&'static str]) {
     });
 }
 
+/// A column went, which stood at this place: keys go on in the one that is there now, or in what is left.
+pub(super) fn go_on_beside(place: usize) {
+    leptos::task::spawn_local(async move {
+        frame::yield_now().await;
+        let Some(root) = dom::by_id(first::ROOT_ID) else {
+            return;
+        };
+        let columns = dom::all_below(&root, ".together__head .icon-button");
+        let column = columns.get(place).or(columns.last()).cloned();
+        let left = || dom::first_in(&root, ".back, agent-feed:not([hidden])");
+        if let Some(place) = column.or_else(left) {
+            dom::focus(&place);
+        }
+    });
+}
+
 /// Shows the keys where no feed is there to do it.
 pub(super) fn show_help() {
     if let Some(root) = dom::by_id(first::ROOT_ID) {

@@ -6,7 +6,7 @@ use leptos::html::{button, custom, div, section, span};
 use leptos::prelude::*;
 
 use super::sessions::{glyph, now_line};
-use super::{Open, PageRef, State};
+use super::{Open, PageRef, State, keys};
 use crate::element;
 use crate::platform::{clock, dom, location};
 
@@ -93,8 +93,10 @@ fn column(page: PageRef, state: State, id: String) -> impl IntoView {
                 Open::Together(ids) => ids,
                 Open::Nothing | Open::Session(_) | Open::Local(_) | Open::Address(_) => return,
             };
+            let place = ids.iter().position(|id| *id == for_close);
             ids.retain(|id| *id != for_close);
             page.with_value(|page| page.watch(ids));
+            keys::go_on_beside(place.unwrap_or(0));
         })
         .child("×");
     let token = page.with_value(|page| page.token.borrow().clone());

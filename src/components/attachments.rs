@@ -136,7 +136,8 @@ fn thumbnail(of: Of<'_>, nth: usize, data: &Body, name: &str) -> Option<AnyView>
             let can_fetch = context.wholes.can_fetch(&references);
             can_fetch.then(|| context.wholes.load(&place))
         });
-        if let Some(Load::Failed(why)) = load? {
+        let load = load?;
+        if let Some(Load::Failed(why)) = load {
             let again = move |context: &Rc<Context>| {
                 context.bring(&place, &event_id, &references);
             };
@@ -151,12 +152,14 @@ fn thumbnail(of: Of<'_>, nth: usize, data: &Body, name: &str) -> Option<AnyView>
                 .child(words);
             return Some(view.into_any());
         }
-        // Not while the row is being drawn: what is brought has it drawn anew.
-        leptos::task::spawn_local(async move {
-            ctx.try_with_value(|context: &Rc<Context>| {
-                context.bring(&place, &event_id, &references);
+        // Once, and not while the row is being drawn: what is brought has it drawn anew.
+        if load.is_none() {
+            leptos::task::spawn_local(async move {
+                ctx.try_with_value(|context: &Rc<Context>| {
+                    context.bring(&place, &event_id, &references);
+                });
             });
-        });
+        }
         let (width, height) = picture.fitting(THUMBNAIL_PX.0, THUMBNAIL_PX.1)?;
         // An empty drawing is as large as it says, where a policy lets no style say so.
         let room = canvas()

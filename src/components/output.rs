@@ -106,8 +106,8 @@ pub(crate) fn strip_controls(text: &str) -> String {
         return text.to_owned();
     }
     let mut clean = String::with_capacity(text.len());
-    let mut line_start = 0;
-    let mut chars = text.chars().peekable();
+    let (mut line_start, mut returned) = (0, false);
+    let mut chars = text.chars();
     while let Some(c) = chars.next() {
         match c {
             '\u{1b}' => match chars.next() {
@@ -133,15 +133,20 @@ pub(crate) fn strip_controls(text: &str) -> String {
                 }
                 Some(_) | None => {}
             },
-            '\r' if chars.peek() == Some(&'\n') => {}
-            // A progress bar writes its line again and again: only the last one is left.
-            '\r' => clean.truncate(line_start),
+            '\r' => returned = true,
             '\n' => {
                 clean.push('\n');
-                line_start = clean.len();
+                (line_start, returned) = (clean.len(), false);
             }
             '\u{8}' => {}
-            other => clean.push(other),
+            other => {
+                // A progress bar writes its line again and again: only the last one is left. A return by itself takes nothing
+                // away.
+                if std::mem::take(&mut returned) {
+                    clean.truncate(line_start);
+                }
+                clean.push(other);
+            }
         }
     }
     clean

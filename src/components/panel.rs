@@ -11,7 +11,7 @@ mod statistics;
 mod timeline;
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use chat_feed::panel::{RawEvent, Scope, Timeline};
@@ -70,7 +70,7 @@ pub(crate) struct PanelState {
     /// The row of the tree that Tab leads to, by its path.
     tree_row: ArcRwSignal<Option<String>>,
     /// Files the reader has seen, with how many edits they had then: what changes again is to be seen again.
-    viewed: ArcRwSignal<BTreeMap<String, usize>>,
+    viewed: ArcRwSignal<BTreeSet<BlockId>>,
     n_files_shown: ArcRwSignal<usize>,
     selected: ArcRwSignal<Option<BlockId>>,
     /// A row's JSON, and the same with the bodies that came for it.
@@ -128,7 +128,7 @@ impl PanelState {
         self.scope.set(Scope::Session);
         self.file.set(None);
         self.closed_folders.set(BTreeSet::new());
-        self.viewed.set(BTreeMap::new());
+        self.viewed.set(BTreeSet::new());
         self.n_files_shown.set(files::FILES_AT_ONCE);
         self.selected.set(None);
         self.filled.set(None);
@@ -401,6 +401,7 @@ fn go_to(context: &Rc<Context>, block: BlockId) {
         return;
     };
     if context.panel.covers_the_feed() {
+        context.panel.before.take();
         context.panel.open.set(false);
     }
     list.stop_following();

@@ -183,8 +183,9 @@ impl Context {
             let came = fetch(event_id, wanted, told).await;
             let came = came.map(|text| {
                 let last = n_before + 1 == n_wanted;
+                let is_shown = |block| self.store.is_mounted(block);
                 let mut loads = self.wholes.loads.borrow_mut();
-                loads.arrive(place, &sha256, text.into(), last)
+                loads.arrive(place, (&sha256, last), text.into(), &is_shown)
             });
             match came {
                 Ok(gone) => gone.into_iter().for_each(|block| self.store.touch(block)),

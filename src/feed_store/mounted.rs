@@ -157,6 +157,12 @@ impl FeedStore {
         version.update(|count| *count = count.wrapping_add(1));
     }
 
+    /// Whether the row of a block is mounted.
+    pub(crate) fn is_mounted(&self, block: BlockId) -> bool {
+        let id = self.id_of(Row::Block(block));
+        id.is_some_and(|id| self.mounted.borrow().contains_key(&id))
+    }
+
     /// All mounted rows are to be drawn again.
     pub(crate) fn touch_mounted(&self) {
         let mounted = self.mounted.borrow();

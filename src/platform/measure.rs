@@ -84,6 +84,13 @@ pub(crate) fn set_scroll_top(scroller: &Element, top_px: f64) {
         .set_scroll_top_px(top_px);
 }
 
+/// Moves a scroller sideways.
+pub(crate) fn set_scroll_left(scroller: &Element, left_px: f64) {
+    // Positions in a page fit by far.
+    #[allow(clippy::cast_possible_truncation)]
+    scroller.set_scroll_left(left_px.round() as i32);
+}
+
 /// Width and height of an element's inside, in px.
 pub(crate) fn client_size(element: &Element) -> (f64, f64) {
     (

@@ -243,11 +243,17 @@ fn sessions_beside_each_other_keep_their_own_order_and_one_can_be_closed() {
             link["e"].is_string() && link["sessions"].is_null(),
             "{link}"
         );
-        tab.run("window.kept = document.querySelector('.together agent-feed[session=three]'); document.querySelector('.together__column .icon-button').click();").await;
+        tab.run("window.kept = document.querySelector('.together agent-feed[session=three]'); const stop = document.querySelector('.together__column .icon-button'); stop.focus(); stop.click();").await;
         tab.wait_for(
             "the others to stay as they are",
             SHORT,
             &format!("{feeds}.map((feed) => feed.getAttribute('session')).join() === 'two,three' && document.querySelector('.together agent-feed[session=three]') === window.kept && location.hash === '#sessions=two%2Cthree'"),
+        )
+        .await;
+        tab.wait_for(
+            "keys to go on beside it",
+            SHORT,
+            "document.activeElement?.ariaLabel === 'Stop watching Task two'",
         )
         .await;
     });

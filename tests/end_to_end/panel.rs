@@ -164,6 +164,19 @@ fn calls_lead_to_their_rows_and_rows_show_their_json() {
         open(&stage, "Timeline").await;
         let bars = format!("__test.all('.timeline__bar').length === {n_calls}");
         tab.wait_for("a bar for each call", SHORT, &bars).await;
+        // Zoomed in, the chart shows the middle that the list says is in view; out again, all of it.
+        let zoom = |name: &str| {
+            format!(
+                "__test.one('.timeline__zoom[aria-label=\"Zoom {name}\"]').click(); await __test.frames(4)"
+            )
+        };
+        tab.run(&zoom("in")).await;
+        let middle = "(({ scrollLeft, scrollWidth, clientWidth }) => scrollWidth > clientWidth * 1.9 && Math.abs(scrollLeft - (scrollWidth - clientWidth) / 2) <= 2)(__test.one('.timeline__chart'))";
+        tab.wait_for("the middle", SHORT, middle).await;
+        tab.run(&zoom("out")).await;
+        tab.wait_for("all bars again", SHORT, &bars).await;
+        let wide = "(({ scrollWidth, clientWidth }) => Math.abs(scrollWidth - clientWidth) <= 1)(__test.one('.timeline__chart'))";
+        tab.wait_for("as wide as its place", SHORT, wide).await;
         tab.run("__test.all('.timeline__bar')[1].click()").await;
         tab.wait_for(
             "the row of the second call",

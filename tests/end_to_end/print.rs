@@ -191,16 +191,17 @@ fn a_long_line_of_an_output_ends_on_the_paper() {
     writer
         .event("user_message", &place, &json!({"text": "Make"}))
         .event("tool_call", &place, &call)
-        .event("tool_result", &place, &result);
+        .event("tool_result", &place, &result)
+        .event("assistant_done", &place, &json!({"text": format!("```sh\n{}\n```\n\n| a | b |\n|---|---|\n| `{}` | c |\n", "wide ".repeat(100), "src/".repeat(80))}));
     let files = vec![("/log", writer.take())];
     let feed = "<agent-feed fold=\"none\" verbosity=\"verbose\"></agent-feed>";
     on_stage("paper_wide", feed, files, async |stage| {
         stage.show("/log").await;
-        let lines = "__test.all('.terminal__line').map((line) => line.getBoundingClientRect().right <= line.closest('.row').getBoundingClientRect().right + 1)";
+        let lines = "__test.all('.terminal__line').map((line) => line.getBoundingClientRect().right <= line.closest('.row').getBoundingClientRect().right + 1).concat(__test.all('.code__lines, .table-scroller').map((it) => it.scrollWidth <= it.clientWidth + 1))";
         stage.tab.run(&format!("matchMedia('print').addEventListener('change', (media) => {{ if (media.matches) window.printed = {lines}; }})")).await;
         stage.tab.pdf().await;
         let printed: Value = stage.tab.eval("window.printed").await;
-        assert_eq!(printed, json!([true]));
+        assert_eq!(printed, json!([true, true, true]));
     });
 }
 

@@ -176,6 +176,41 @@ fn a_long_output_is_two_ends_and_on_request_a_window_over_all() {
 
 /// What failed stands at the end of a long output, and is red there.
 #[test]
+fn how_an_output_is_shown_stays_when_its_command_ends_and_all_of_it_is_copied() {
+    on_stage("terminal_copied", FEED, vec![], async |stage| {
+        let tab = &stage.tab;
+        let long = format!("{{\"all\": \"{}\"}}", "x".repeat(9_000));
+        let printed = format!("first\n\n{long}\n");
+        tell(&stage, "copied", &[&printed], false).await;
+        let wrap = "__test.all('.terminal__toggle').find((it) => it.textContent === 'Wrap')";
+        tab.run(&format!("{wrap}.click(); await __test.rest()"))
+            .await;
+        let mut writer = Writer::new("copied");
+        let result = json!({"toolCallId": "copied", "result": printed, "exitCode": 0});
+        writer.event(
+            "tool_result",
+            &json!({"turnId": "t1", "responseId": "r1"}),
+            &result,
+        );
+        let ended = writer.take().replace("\"id\":\"e", "\"id\":\"after");
+        stage.append(&ended).await;
+        stage.rest().await;
+        let pressed: String = tab.eval(&format!("{wrap}.ariaPressed")).await;
+        assert_eq!(pressed, "true", "it is still wrapped");
+        tab.run("window.copied = ''; navigator.clipboard.writeText = async (text) => { copied = text; }; __test.one('[aria-label=\"Copy output\"]').click()")
+            .await;
+        tab.wait_for("a text", SHORT, "copied !== ''").await;
+        let copied: String = tab.eval("copied").await;
+        assert_eq!(copied.trim_end(), printed.trim_end());
+        // A selection over all of it has the line with nothing in it.
+        let selected: String = tab
+            .eval("(() => { const lines = __test.all('.terminal__line'); const range = document.createRange(); range.setStartBefore(lines[0]); range.setEndAfter(lines[1]); return [lines[0].textContent, lines[1].innerHTML].join('|'); })()")
+            .await;
+        assert_eq!(selected, "first|<br>");
+    });
+}
+
+#[test]
 fn both_ends_of_a_long_result_have_its_colours() {
     let printed: String = (1..=400)
         .map(|line| format!("\u{1b}[31mline {line}\u{1b}[0m of the tests\n"))

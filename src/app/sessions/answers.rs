@@ -108,7 +108,8 @@ fn measure(list: List, fitting: Fitting) {
 /// The buttons of one row.
 fn group(list: List, fitting: Fitting, row: &Rc<Row>) -> impl IntoView + use<> {
     let progress = RwSignal::new(None::<Progress>);
-    let begun_ms = frame::now_ms();
+    // Since when it stands where it does.
+    let placed = StoredValue::new_local((0, frame::now_ms()));
     let (id, whole) = (row.id.clone(), whole_of(row).cloned());
     let is_whole = whole.is_some();
     let kind = row.ask.as_ref().map(|ask| ask.kind.clone());
@@ -118,6 +119,10 @@ fn group(list: List, fitting: Fitting, row: &Rc<Row>) -> impl IntoView + use<> {
             let shown = list.shown.get();
             let index = shown.index_of(&id);
             let top_px = index.map_or(0, |index| shown.stack.top_px(index) + TOP_PX);
+            // It may have come under a pointer that was about to press another.
+            if placed.get_value().0 != top_px {
+                placed.set_value((top_px, frame::now_ms()));
+            }
             format!("{top_px}px")
         }
     };
@@ -136,7 +141,7 @@ fn group(list: List, fitting: Fitting, row: &Rc<Row>) -> impl IntoView + use<> {
             let (id, request_id) = (id.clone(), whole.request_id.clone());
             let (route, body) = (answer.route, answer.body);
             let press = move || {
-                if frame::now_ms() - begun_ms >= UNREAD_MS {
+                if frame::now_ms() - placed.get_value().1 >= UNREAD_MS {
                     send(
                         list,
                         progress,

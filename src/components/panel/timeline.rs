@@ -15,7 +15,7 @@ use super::{call_words, empty, go_button, go_to, of_feed};
 use crate::components::icon::icon;
 use crate::components::tool_call::kind_icon;
 use crate::components::{Context, Ctx};
-use crate::platform::{clock, dom, style};
+use crate::platform::{clock, dom, frame, measure, style};
 
 /// Height of a lane.
 const LANE_PX: u32 = 16;
@@ -123,6 +123,7 @@ pub(super) fn view(ctx: Ctx) -> AnyView {
         }
         let window = context.panel.window.get();
         let scale = Scale::new(&line, window);
+        place_chart(ctx);
         (
             head(ctx, feed, &line),
             chart(ctx, scale),
@@ -189,7 +190,6 @@ fn chart(ctx: Ctx, scale: Scale<'_>) -> impl IntoView + use<> {
     div()
         .class("timeline__chart")
         .attr("aria-hidden", "true")
-        .prop("scrollLeft", scale.window.left_px)
         .on(ev::scroll, move |event| {
             if let Some((left_px, width_px)) = dom::scrolled(&event) {
                 ctx.with_value(|context| {
@@ -206,6 +206,28 @@ fn chart(ctx: Ctx, scale: Scale<'_>) -> impl IntoView + use<> {
             }
         })
         .child(inner)
+}
+
+/// Scrolls the chart to what is in view, and learns how wide it is, once it is there: what is not as wide yet cannot be
+/// scrolled so far.
+fn place_chart(ctx: Ctx) {
+    leptos::task::spawn_local(async move {
+        frame::yield_now().await;
+        ctx.try_with_value(|context| {
+            let Some(chart) = context.panel.part(".timeline__chart") else {
+                return;
+            };
+            let known = context.panel.window.get_untracked();
+            measure::set_scroll_left(&chart, known.left_px);
+            let width_px = f64::from(dom::width_px(&chart));
+            if width_px > 0.0 && (known.width_px - width_px).abs() >= 1.0 {
+                context
+                    .panel
+                    .window
+                    .update(|window| window.width_px = width_px);
+            }
+        });
+    });
 }
 
 fn px(length: f64) -> String {

@@ -10,6 +10,7 @@ use leptos::prelude::*;
 
 use super::kept::Kept;
 use crate::components::icon::{Icon, icon};
+use crate::components::output::strip_controls;
 use crate::components::{Ctx, line};
 use crate::platform::dom;
 
@@ -55,8 +56,15 @@ pub(super) fn head_view(
                     let output = kept.output(&feed, id);
                     let printed = output.printed();
                     let lines = kept.lines(printed, 0, kept.n_lines(printed));
-                    let texts: Vec<String> = lines.into_iter().map(|line| line.text).collect();
-                    dom::copy_text(&texts.join("\n"));
+                    // A line that is too long to be shown whole is copied as it was printed, and so are those around it.
+                    let text = match lines.iter().any(|line| line.cut_bytes > 0) {
+                        true => strip_controls(&String::from_utf8_lossy(printed.bytes)),
+                        false => {
+                            let texts = lines.into_iter().map(|line| line.text);
+                            texts.collect::<Vec<_>>().join("\n")
+                        }
+                    };
+                    dom::copy_text(&text);
                 });
             });
         })

@@ -19,7 +19,11 @@ const MOST_KEPT: usize = 24;
 
 /// Outputs that were read, by row.
 #[derive(Default)]
-pub(crate) struct Terminals(RefCell<BTreeMap<BlockId, Rc<Kept>>>);
+pub(crate) struct Terminals {
+    all: RefCell<BTreeMap<BlockId, Rc<Kept>>>,
+    /// Counts up with each that is drawn.
+    n_drawn: Cell<u64>,
+}
 
 /// One output, as far as it was read.
 pub(super) struct Kept {
@@ -30,12 +34,14 @@ pub(super) struct Kept {
     pub(super) screen: RefCell<Option<Rc<[Line]>>>,
     pub(super) as_printed: Cell<bool>,
     pub(super) wraps: Cell<bool>,
+    /// Rises with each that is drawn.
+    drawn: Cell<u64>,
 }
 
 impl Terminals {
     /// Forgets all of them.
     pub(crate) fn clear(&self) {
-        self.0.borrow_mut().clear();
+        self.all.borrow_mut().clear();
     }
 
     /// Brings the first line that is wanted into the window that a row has all of its lines behind. Whether there is such a
@@ -47,7 +53,7 @@ impl Terminals {
         row: &dom::Element,
         wanted: &dyn Fn(&str) -> bool,
     ) -> bool {
-        let kept = self.0.borrow().get(&id).cloned();
+        let kept = self.all.borrow().get(&id).cloned();
         let window = dom::first_in(row, ".terminal__window");
         let (Some(kept), Some(window)) = (kept, window) else {
             return false;
@@ -68,26 +74,37 @@ impl Terminals {
         true
     }
 
-    /// The output of a row; begun anew where it is another text than before.
+    /// The output of a row; begun anew where it is another text than before, and shown as that was.
     pub(super) fn of(&self, id: BlockId, result: Option<String>, n_bytes: usize) -> Rc<Kept> {
-        let mut all = self.0.borrow_mut();
-        if let Some(kept) = all.get(&id) {
+        let mut all = self.all.borrow_mut();
+        self.n_drawn.set(self.n_drawn.get() + 1);
+        let before = all.get(&id);
+        if let Some(kept) = before {
             let same = kept.result.as_deref() == result.as_deref();
             if same && kept.terminal.borrow().n_read() <= n_bytes {
+                kept.drawn.set(self.n_drawn.get());
                 return kept.clone();
             }
         }
-        if all.len() >= MOST_KEPT {
-            all.pop_first();
-        }
+        let shown = |which: fn(&Kept) -> &Cell<bool>| {
+            Cell::new(before.is_some_and(|kept| which(kept).get()))
+        };
         let kept = Rc::new(Kept {
             terminal: RefCell::default(),
             result: result.map(Rc::from),
             screen: RefCell::default(),
-            as_printed: Cell::new(false),
-            wraps: Cell::new(false),
+            as_printed: shown(|kept| &kept.as_printed),
+            wraps: shown(|kept| &kept.wraps),
+            drawn: Cell::new(self.n_drawn.get()),
         });
         all.insert(id, kept.clone());
+        if all.len() > MOST_KEPT {
+            // Not one that a row holds: it would begin anew with the next frame.
+            let away = all.iter().filter(|(_, kept)| Rc::strong_count(kept) == 1);
+            let oldest = away.min_by_key(|(_, kept)| kept.drawn.get());
+            let oldest = oldest.map(|(id, _)| *id);
+            oldest.and_then(|id| all.remove(&id));
+        }
         kept
     }
 }

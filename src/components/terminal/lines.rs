@@ -3,7 +3,7 @@
 use chat_feed::terminal::contrast::{Look, Paint};
 use chat_feed::terminal::{Line, Run, Terminal};
 use chat_feed::units;
-use leptos::html::{a, div, span};
+use leptos::html::{a, br, div, span};
 use leptos::prelude::*;
 
 /// Lines in a frame of their own.
@@ -37,6 +37,8 @@ fn line_view(terminal: &Terminal, line: &Line, begins_errors: bool) -> AnyView {
         start = run.end;
         runs.push(run_view(terminal, run, text));
     }
+    // A line without a text is left out of what browsers copy.
+    let blank = line.text.is_empty().then(br);
     let label = begins_errors.then(|| span().class("terminal__label").child("stderr"));
     let cut = (line.cut_bytes > 0).then(|| {
         let more = units::bytes(line.cut_bytes);
@@ -50,7 +52,7 @@ fn line_view(terminal: &Terminal, line: &Line, begins_errors: bool) -> AnyView {
         } else {
             "terminal__line"
         })
-        .child((label, runs, cut))
+        .child((label, runs, blank, cut))
         .into_any()
 }
 

@@ -162,13 +162,14 @@ impl Loads {
         }
     }
 
-    /// A body of a place has come whole; `last` of those that were wanted. The blocks that show less for it.
+    /// A body of a place has come whole; `last` of those that were wanted. The blocks that show less for it: none that
+    /// `is_shown`, which would ask for it again at once, and take the room of the next.
     pub fn arrive(
         &mut self,
         place: &Place,
-        sha256: &str,
+        (sha256, last): (&str, bool),
         body: Arc<str>,
-        last: bool,
+        is_shown: &dyn Fn(BlockId) -> bool,
     ) -> Vec<BlockId> {
         let Some(asked) = self.asked.get_mut(place) else {
             return Vec::new();
@@ -180,14 +181,17 @@ impl Loads {
         if last {
             asked.load = Load::Here;
         }
-        self.make_room(place)
+        self.make_room(place, is_shown)
     }
 
-    fn make_room(&mut self, newest: &Place) -> Vec<BlockId> {
+    fn make_room(&mut self, newest: &Place, is_shown: &dyn Fn(BlockId) -> bool) -> Vec<BlockId> {
         let mut gone = Vec::new();
         while self.kept_bytes > KEPT_BYTES {
             let others = self.asked.iter().filter(|(place, asked)| {
-                *place != newest && asked.load == Load::Here && !asked.bodies.is_empty()
+                *place != newest
+                    && asked.load == Load::Here
+                    && !asked.bodies.is_empty()
+                    && !is_shown(place.0)
             });
             let Some((oldest, _)) = others.min_by_key(|(_, asked)| asked.nth) else {
                 break;
@@ -247,6 +251,10 @@ mod tests {
         (BlockId(block), Spot::Result(0))
     }
 
+    fn unshown(_: BlockId) -> bool {
+        false
+    }
+
     #[test]
     fn what_is_here_needs_no_fetching_and_what_comes_is_fetched_once() {
         let mut loads = Loads::default();
@@ -263,13 +271,13 @@ mod tests {
             of_bytes,
         };
         assert_eq!(loads.load(&place(2)), Some(&coming));
-        loads.arrive(&place(2), "a", "0123456789".into(), false);
+        loads.arrive(&place(2), ("a", false), "0123456789".into(), &unshown);
         loads.fail(&place(2), "the server answered 503".to_owned());
         // Tried again, only what is missing is fetched.
         let wanted = loads.ask(place(2), &[reference("a", 10), reference("b", 900_000)]);
         assert_eq!(wanted.len(), 1);
         assert_eq!(&*wanted[0].sha256, "b");
-        loads.arrive(&place(2), "b", "b".into(), true);
+        loads.arrive(&place(2), ("b", true), "b".into(), &unshown);
         assert_eq!(loads.load(&place(2)), Some(&Load::Here));
         assert_eq!(loads.body(&place(2), "a").as_deref(), Some("0123456789"));
         loads.leave(&place(2));
@@ -282,7 +290,8 @@ mod tests {
         loads.ask(place(1), &[reference("a", 10)]);
         assert_eq!(loads.coming(BlockId(1)), [place(1)]);
         loads.leave(&place(1));
-        assert!(loads.arrive(&place(1), "a", "late".into(), true).is_empty());
+        let gone = loads.arrive(&place(1), ("a", true), "late".into(), &unshown);
+        assert!(gone.is_empty());
         assert_eq!((loads.load(&place(1)), loads.kept_bytes), (None, 0));
     }
 
@@ -293,12 +302,27 @@ mod tests {
         let mut gone = Vec::new();
         for n in 0..40 {
             loads.ask(place(n), &[reference("a", WHOLE_BYTES as u64)]);
-            gone.extend(loads.arrive(&place(n), "a", body.clone(), true));
+            gone.extend(loads.arrive(&place(n), ("a", true), body.clone(), &unshown));
             assert!(loads.kept_bytes <= KEPT_BYTES);
             assert_eq!(loads.load(&place(n)), Some(&Load::Here));
         }
         let expected: Vec<BlockId> = (0..8).map(BlockId).collect();
         assert_eq!(gone, expected);
         assert_eq!(loads.load(&place(0)), None);
+    }
+    #[test]
+    fn what_is_shown_stays_however_much_it_is() {
+        let mut loads = Loads::default();
+        let body: Arc<str> = "x".repeat(WHOLE_BYTES).into();
+        for n in 0..40 {
+            loads.ask(place(n), &[reference("a", WHOLE_BYTES as u64)]);
+            let gone = loads.arrive(&place(n), ("a", true), body.clone(), &|_| true);
+            assert_eq!(gone, []);
+        }
+        // Once they are off the screen they make room.
+        loads.ask(place(40), &[reference("a", WHOLE_BYTES as u64)]);
+        let gone = loads.arrive(&place(40), ("a", true), body, &unshown);
+        assert_eq!(gone.len(), 9);
+        assert!(loads.kept_bytes <= KEPT_BYTES);
     }
 }

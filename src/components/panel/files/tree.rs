@@ -56,7 +56,7 @@ pub(super) fn tree(ctx: Ctx, context: &Rc<Context>, changed: &Files) -> impl Int
             TreeRowKind::Folder(path) => folder_row(ctx, row, path, (hidden_below.is_none(), stop)),
             TreeRowKind::File(at) => {
                 let file = &changed.files[*at];
-                let seen = viewed.get(&file.path) == Some(&file.edits.len());
+                let seen = file.edits.iter().all(|edit| viewed.contains(edit));
                 let is_chosen = chosen.as_ref() == Some(&file.path);
                 file_row(ctx, row, file, (seen, is_chosen, stop))
             }
@@ -208,8 +208,7 @@ fn file_row(
         impl Fn() -> &'static str + Clone + Send + Sync + 'static,
     ),
 ) -> AnyView {
-    let (path, for_mark) = (file.path.clone(), file.path.clone());
-    let n_edits = file.edits.len();
+    let (path, edits) = (file.path.clone(), file.edits.clone());
     let class = if seen {
         "tree__row tree__row--seen"
     } else {
@@ -258,10 +257,11 @@ fn file_row(
             let checked = event_target_checked(&event);
             ctx.with_value(|context| {
                 context.panel.viewed.update(|viewed| {
-                    if checked {
-                        viewed.insert(for_mark.clone(), n_edits);
-                    } else {
-                        viewed.remove(&for_mark);
+                    for edit in &edits {
+                        match checked {
+                            true => viewed.insert(*edit),
+                            false => viewed.remove(edit),
+                        };
                     }
                 });
             });
