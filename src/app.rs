@@ -163,6 +163,8 @@ struct Page {
     following: RefCell<Option<Running>>,
     /// Of the session that is open.
     title: RefCell<Option<String>>,
+    /// Whether the reader went, or was brought, elsewhere than to the end.
+    went: Cell<bool>,
     /// Rows that came while the page was hidden.
     n_new: Cell<u32>,
     /// Sessions that wait, and are not open.
@@ -219,6 +221,7 @@ impl Page {
             token: RefCell::new(laid.token.clone()),
             following: RefCell::default(),
             title: RefCell::default(),
+            went: Cell::new(false),
             n_new: Cell::new(0),
             n_waiting: Cell::new(0),
             n_drops: Cell::new(0),
@@ -329,6 +332,7 @@ impl Page {
             .and_then(|kept| kept.strip_prefix(&*location::address()));
         let place = place.and_then(|place| place.strip_prefix(' '));
         if let Some(place) = place.filter(|place| *place != AT_END) {
+            self.went.set(true);
             dom::write_attribute(&self.feed, "data-place", place);
             dom::dispatch(&self.feed, "af-go-back", &dom::object_of(&[]));
         }
@@ -396,16 +400,18 @@ impl Page {
             page.n_new.set(n_new as u32);
             page.write_title();
         });
-        let went = Rc::new(Cell::new(false));
-        let goes = went.clone();
+        let page = self.clone();
         let follows = dom::listen(&self.feed, "af-follow", move |event| {
-            goes.set(goes.get() || !dom::is_in_detail(&event, "following"));
+            if !dom::is_in_detail(&event, "following") {
+                page.went.set(true);
+            }
         });
+        let page = self.clone();
         let placed = dom::listen(&self.feed, "af-place", move |event| {
             let place = dom::detail_of(&event, "place");
             let place = place.filter(|place| !place.is_empty());
             // Who follows has no place of its own. The address may name one still, to which a reload would go.
-            let place = place.or_else(|| went.get().then(|| AT_END.to_owned()));
+            let place = place.or_else(|| page.went.get().then(|| AT_END.to_owned()));
             let kept = place.map(|place| place_kept(&place));
             tab_storage::set(PLACE_KEY, kept.as_deref());
         });

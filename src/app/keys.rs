@@ -53,7 +53,7 @@ impl Page {
         let Some(feed) = self.feed_for_keys() else {
             match key.name.as_str() {
                 "?" => show_help(),
-                "/" => match dom::by_id("sessions-filter") {
+                "/" if !key.control => match dom::by_id("sessions-filter") {
                     Some(field) => dom::focus(&field),
                     None => return,
                 },

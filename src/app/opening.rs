@@ -41,6 +41,7 @@ impl Page {
             .open
             .with_untracked(|open| matches!(open, Open::Session(_) | Open::Address(_)));
         if is_one && let Some(event) = location::fragment("e") {
+            self.went.set(true);
             dom::call_with_text(&self.feed, "goTo", &event);
         }
     }

@@ -120,7 +120,7 @@ fn the_next_hit_is_the_nearest_where_a_line_of_folded_work_stands_above() {
     for turn in 1..=6 {
         let place = json!({"turnId": format!("t{turn}")});
         let call = format!("c{turn}");
-        let more = "More of it.\n\n".repeat(40);
+        let more = "More of it.\n\n".repeat(8);
         writer
             .event(
                 "user_message",

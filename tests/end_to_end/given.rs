@@ -108,6 +108,7 @@ fn what_was_given_is_there_again_where_the_element_comes_back() {
     let files = vec![
         ("/log", log_of("back", N_EVENTS)),
         ("/other", log_of("other", 3 * N_EVENTS)),
+        ("/third", log_of("third", 3 * N_EVENTS)),
     ];
     on_stage("given_back", FEED, files, async |stage| {
         let tab = &stage.tab;
@@ -143,7 +144,7 @@ fn what_was_given_is_there_again_where_the_element_comes_back() {
         for (says, n_events) in [
             ("away.load(new File([log], 'log.jsonl'))", N_EVENTS),
             ("away.append(log)", N_EVENTS),
-            ("away.append(log); away.src = '/other'", 3 * N_EVENTS),
+            ("away.append(log); away.src = '/third'", 3 * N_EVENTS),
         ] {
             tab.run(&format!(
                 "{TEXT} document.querySelector('agent-feed').remove(); const away = document.createElement('agent-feed'); away.src = '/other'; {says}; document.body.append(away); await __test.frames(3);"

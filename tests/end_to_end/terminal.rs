@@ -181,6 +181,8 @@ fn how_an_output_is_shown_stays_when_its_command_ends_and_all_of_it_is_copied() 
         let tab = &stage.tab;
         let long = format!("{{\"all\": \"{}\"}}", "x".repeat(9_000));
         let printed = format!("first\n\n{long}\n");
+        tab.run("__test.feed().setAttribute('verbosity', 'verbose')")
+            .await;
         tell(&stage, "copied", &[&printed], false).await;
         let wrap = "__test.all('.terminal__toggle').find((it) => it.textContent === 'Wrap')";
         tab.run(&format!("{wrap}.click(); await __test.rest()"))
