@@ -274,13 +274,8 @@ fn code_of(feed: &Feed, id: BlockId) -> (String, bool) {
         row = feed.next(next);
     }
     let source = feed.stream(text).part(start..end);
-    let n_hidden = |text: &str| {
-        let hidden = text
-            .chars()
-            .filter(|&char| chat_feed::marks::is_hidden(char));
-        hidden.filter(|&char| char != '\r').count()
-    };
-    (prose::code_text(&source, indent), n_hidden(&source) == 0)
+    let is_whole = !prose::code_has_marks(&source);
+    (prose::code_text(&source, indent), is_whole)
 }
 
 /// A text that is whole, all its blocks in one box.

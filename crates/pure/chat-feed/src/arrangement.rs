@@ -15,11 +15,12 @@ mod facets;
 mod folds;
 mod opened;
 mod shown;
+mod weighed;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use crate::block::{Block, BlockBody, BlockId, TurnIdx};
+use crate::block::{Block, BlockId, TurnIdx};
 use crate::feed::Feed;
 use crate::patch::FeedPatch;
 use crate::viewport::RowId;
@@ -30,7 +31,7 @@ pub use folds::Work;
 
 pub(crate) use facets::stands_for;
 
-use facets::{Facet, call_of};
+use facets::Facet;
 
 /// What a row of the list stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -99,6 +100,8 @@ pub struct Arrangement {
     turns: Vec<TurnKept>,
     /// The members of each company by its first, in the feed's order; two at least.
     companies: BTreeMap<BlockId, Vec<BlockId>>,
+    /// The answered requests for each call.
+    asks: BTreeMap<BlockId, BTreeSet<BlockId>>,
     /// What each name stands for.
     rows: Vec<Row>,
     /// The names of headers; those of blocks stand with the blocks.
@@ -274,35 +277,9 @@ impl Arrangement {
         if let Some(call) = self.kept(block).call {
             self.block_changed(feed, call, changes);
         }
-        self.weigh_calls(feed, block, changes);
-    }
-
-    /// Calls say nothing beside the plan that they made, nor beside the question that they ask, and of plans one is open. What
-    /// was answered says nothing beside the call that is done.
-    fn weigh_calls(&mut self, feed: &Feed, block: BlockId, changes: &mut Vec<RowChange>) {
-        match &feed.block(block).body {
-            BlockBody::Plan(_) => {
-                self.due.insert(self.kept(block).turn);
-                // The one before closes.
-                let before = opened::newest_plans(feed, block).find(|&plan| plan != block);
-                let row = before.and_then(|before| self.id_of(Row::Block(before)));
-                changes.extend(row.map(RowChange::Changed));
-            }
-            BlockBody::ToolCall(call) => {
-                if let Some(ask) = call.asked.filter(|&ask| feed.contains(ask)) {
-                    self.weigh_anew(feed, ask, changes);
-                }
-            }
-            BlockBody::Question(_) => {
-                // Between the two may stand what the call changed.
-                let before = self.sibling_before(feed, block);
-                let call = before.map(|before| call_of(feed.block(before)).unwrap_or(before));
-                if let Some(call) = call.filter(|&call| feed.contains(call)) {
-                    self.weigh_anew(feed, call, changes);
-                }
-            }
-            _ => {}
-        }
+        self.weigh_beside(feed, block, changes);
+        // It may come again, to what was asked for it.
+        self.weigh_asks(feed, block, changes);
     }
 
     fn block_went(&mut self, block: BlockId, changes: &mut Vec<RowChange>) {
@@ -346,7 +323,7 @@ impl Arrangement {
             return;
         }
         self.weigh_anew(feed, block, changes);
-        self.weigh_calls(feed, block, changes);
+        self.weigh_beside(feed, block, changes);
         // Wherever it comes to stand, it shows something else.
         if let Some(row) = self.id_of(Row::Block(block)) {
             changes.push(RowChange::Changed(row));
@@ -354,27 +331,6 @@ impl Arrangement {
         let company = self.kept(block).company;
         if let Some(row) = company.and_then(|head| self.id_of(Row::Company(head))) {
             changes.push(RowChange::Changed(row));
-        }
-    }
-
-    /// Looks where a block that changed should stand now: by itself where that can be told, else with its whole turn.
-    fn weigh_anew(&mut self, feed: &Feed, block: BlockId, changes: &mut Vec<RowChange>) {
-        let turn = feed.block(block).turn;
-        if !self.kept(block).placed || self.due.contains(&turn) {
-            return;
-        }
-        let facet = Facet::of(feed, block);
-        let before = std::mem::replace(&mut self.kept[block.0 as usize].facet, facet);
-        if before != facet {
-            // Only where it stands by itself can it be looked at by itself.
-            let alone = before.run == facet.run && before.absorbed == facet.absorbed;
-            if !alone || before.foldable != facet.foldable {
-                self.due.insert(turn);
-                return;
-            }
-        }
-        if before != facet || self.filter.is_some() {
-            self.refresh(feed, block, changes);
         }
     }
 

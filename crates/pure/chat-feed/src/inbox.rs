@@ -16,16 +16,24 @@ pub const MOST_WAITING: usize = 64;
 #[derive(Debug, Default)]
 pub struct Inbox {
     last_seq: u64,
-    waiting: BTreeMap<u64, Waiting>,
+    /// By the first number that each stands for. What is lost is told before what is here of it all the same.
+    waiting: BTreeMap<(u64, Kind), Waiting>,
     duplicates: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    /// The mark of numbers that are lost.
+    Lost,
+    Event,
 }
 
 /// What came before its turn.
 #[derive(Debug)]
-enum Waiting {
-    Event(ChatEvent),
-    /// The mark of numbers that are lost, and the last of them.
-    Lost(ChatEvent, u64),
+struct Waiting {
+    event: ChatEvent,
+    /// The last number that it stands for.
+    to: u64,
 }
 
 impl Inbox {
@@ -46,14 +54,14 @@ impl Inbox {
             return;
         };
         let first = first_of(&event, seq);
-        if seq <= self.last_seq || self.waiting.contains_key(&first) {
+        if seq <= self.last_seq {
             self.duplicates += 1;
         } else if first <= self.last_seq + 1 {
             self.last_seq = seq;
             ready.push(event);
             self.release(ready);
         } else {
-            self.waiting.insert(first, Waiting::Event(event));
+            self.wait((first, Kind::Event), Waiting { event, to: seq });
         }
     }
 
@@ -66,13 +74,28 @@ impl Inbox {
         ready: &mut Vec<ChatEvent>,
     ) {
         let (from, to) = lost.into_inner();
-        if to <= self.last_seq || self.waiting.contains_key(&from) {
+        if to <= self.last_seq {
             self.duplicates += 1;
         } else if from <= self.last_seq + 1 {
             ready.push(mark);
             self.skip_to(to, ready);
         } else {
-            self.waiting.insert(from, Waiting::Lost(mark, to));
+            self.wait((from, Kind::Lost), Waiting { event: mark, to });
+        }
+    }
+
+    /// Keeps what came before its turn; of two that begin with the same number the one that stands for more.
+    fn wait(&mut self, first: (u64, Kind), waiting: Waiting) {
+        match self.waiting.get_mut(&first) {
+            Some(known) => {
+                self.duplicates += 1;
+                if known.to < waiting.to {
+                    *known = waiting;
+                }
+            }
+            None => {
+                self.waiting.insert(first, waiting);
+            }
         }
     }
 
@@ -87,18 +110,18 @@ impl Inbox {
 
     /// Hands on what waits up to `seq`, and goes on after it.
     fn pass(&mut self, seq: u64, ready: &mut Vec<ChatEvent>) {
-        let later = self.waiting.split_off(&(seq + 1));
+        let later = self.waiting.split_off(&(seq + 1, Kind::Lost));
         let sooner = std::mem::replace(&mut self.waiting, later);
-        self.last_seq = seq;
-        for waiting in sooner.into_values() {
-            let (event, to) = match waiting {
-                Waiting::Event(event) => {
-                    let to = event.seq.unwrap_or_default();
-                    (event, to)
-                }
-                Waiting::Lost(mark, to) => (mark, to),
-            };
+        let mut here = std::mem::replace(&mut self.last_seq, seq);
+        for ((_, kind), Waiting { event, to }) in sooner {
             self.last_seq = self.last_seq.max(to);
+            if kind == Kind::Event && to <= here {
+                self.duplicates += 1;
+                continue;
+            }
+            if kind == Kind::Event {
+                here = to;
+            }
             ready.push(event);
         }
     }
@@ -110,7 +133,7 @@ impl Inbox {
 
     /// The first hole, while events wait behind it.
     pub fn missing(&self) -> Option<RangeInclusive<u64>> {
-        let (&next, _) = self.waiting.first_key_value()?;
+        let (&(next, _), _) = self.waiting.first_key_value()?;
         Some(self.last_seq + 1..=next - 1)
     }
 
@@ -135,22 +158,18 @@ impl Inbox {
     }
 
     fn release(&mut self, ready: &mut Vec<ChatEvent>) {
-        while let Some(waiting) = self.waiting.first_entry()
-            && *waiting.key() <= self.last_seq + 1
+        while let Some(first) = self.waiting.first_entry()
+            && first.key().0 <= self.last_seq + 1
         {
-            match waiting.remove() {
-                Waiting::Event(event) => match event.seq {
-                    Some(seq) if seq > self.last_seq => {
-                        self.last_seq = seq;
-                        ready.push(event);
-                    }
-                    _ => self.duplicates += 1,
-                },
-                Waiting::Lost(mark, to) if to > self.last_seq => {
-                    ready.push(mark);
-                    self.pass(to, ready);
-                }
-                Waiting::Lost(..) => self.duplicates += 1,
+            let ((_, kind), Waiting { event, to }) = first.remove_entry();
+            if to <= self.last_seq {
+                self.duplicates += 1;
+                continue;
+            }
+            ready.push(event);
+            match kind {
+                Kind::Lost => self.pass(to, ready),
+                Kind::Event => self.last_seq = to,
             }
         }
     }
@@ -231,6 +250,58 @@ mod tests {
             let is_late = order == [1, 2, 4, 6];
             let wanted: &[u64] = if is_late { &[1, 0, 6] } else { &[1, 0, 4, 6] };
             assert_eq!((seqs.as_slice(), inbox.last_seq()), (wanted, 6));
+        }
+    }
+
+    #[test]
+    fn what_stands_for_more_takes_the_place_of_what_waits() {
+        let line = r#"{"seq":9,"id":"e9","timestamp":9,"sessionId":"s","type":"assistant_done","payload":{"text":"abcd","timing":[[0,1],[1,1],[2,1],[3,1],[4,0]],"span":[5,9],"ids":[["e",5,8]]}}"#;
+        let folded = ChatEvent::from_json(line).unwrap();
+        let mut mark = event(0);
+        mark.seq = None;
+        for order in [[5, 9], [9, 5], [6, 9], [9, 6]] {
+            let mut inbox = Inbox::after(3);
+            let mut ready = Vec::new();
+            for seq in order {
+                let it = if seq == 9 { folded.clone() } else { event(seq) };
+                inbox.push(it, &mut ready);
+            }
+            assert!(ready.is_empty());
+            inbox.push_lost(4..=4, mark.clone(), &mut ready);
+            inbox.skip_to(9, &mut ready);
+            let seqs: Vec<_> = ready.iter().map(|event| event.seq.unwrap_or(0)).collect();
+            assert_eq!((seqs.as_slice(), inbox.last_seq()), (&[0, 9][..], 9));
+            assert_eq!((inbox.duplicates(), inbox.n_waiting()), (1, 0));
+        }
+        // Also where the hole is passed at once.
+        let mut inbox = Inbox::after(3);
+        let mut ready = Vec::new();
+        inbox.push(event(6), &mut ready);
+        inbox.push(folded, &mut ready);
+        inbox.skip_to(9, &mut ready);
+        assert_eq!(ready.len(), 1);
+    }
+
+    #[test]
+    fn a_mark_and_an_event_of_the_same_number_both_stay() {
+        let mut mark = event(0);
+        mark.seq = None;
+        for mark_first in [true, false] {
+            let mut inbox = Inbox::after(1);
+            let mut ready = Vec::new();
+            if mark_first {
+                inbox.push_lost(4..=6, mark.clone(), &mut ready);
+            }
+            inbox.push(event(4), &mut ready);
+            if !mark_first {
+                inbox.push_lost(4..=6, mark.clone(), &mut ready);
+            }
+            for seq in [7, 3, 2] {
+                inbox.push(event(seq), &mut ready);
+            }
+            let seqs: Vec<_> = ready.iter().map(|event| event.seq.unwrap_or(0)).collect();
+            assert_eq!(seqs, [2, 3, 0, 4, 7], "the mark first: {mark_first}");
+            assert_eq!((inbox.duplicates(), inbox.missing()), (0, None));
         }
     }
 

@@ -6,12 +6,14 @@
 
 mod build;
 mod change;
+mod definitions;
 mod nodes;
 mod open_end;
 
 use std::borrow::Cow;
 
 use crate::block::{Align, TextKind};
+use crate::marks::{self, Stretch};
 use crate::split::Splitter;
 
 pub use change::Change;
@@ -105,14 +107,23 @@ pub fn nodes_of_text(text: &str) -> Nodes {
     all
 }
 
-/// What a code block says, without what its lines stand in: for copying. Characters that cannot be seen are left out.
+/// What a code block says, without what its lines stand in: for copying. What is marked where it is shown is left out.
 pub fn code_text(source: &str, indent: u16) -> String {
     let mut text = String::with_capacity(source.len());
     for line in source.split_inclusive('\n') {
         let line = outdented(line, usize::from(indent));
-        text.extend(line.chars().filter(|&char| !crate::marks::is_hidden(char)));
+        text.extend(marks::stretches(&line).filter_map(|stretch| match stretch {
+            Stretch::Plain(plain) => Some(plain),
+            Stretch::Hidden(_) => None,
+        }));
     }
     text
+}
+
+/// Whether something that [`code_text`] leaves out is marked where the code is shown.
+pub fn code_has_marks(source: &str) -> bool {
+    let mut lines = source.split_inclusive('\n').flat_map(marks::stretches);
+    lines.any(|stretch| matches!(stretch, Stretch::Hidden(char) if char != '\r'))
 }
 
 /// A header for rows that go on behind a cut.
@@ -132,27 +143,42 @@ fn header_of(columns: &[Align]) -> String {
 }
 
 fn dedented(source: &str, columns: usize) -> Cow<'_, str> {
-    let lines = source.split_inclusive('\n');
-    lines
-        .map(|line| outdented(line, columns))
-        .collect::<String>()
-        .into()
+    let lines = source.split_inclusive('\n').map(|line| {
+        let white = &line[..line.len() - line.trim_start_matches([' ', '\t']).len()];
+        if columns.is_multiple_of(4) || !white.contains('\t') {
+            return outdented(line, columns);
+        }
+        // Each tab would reach another column from where the line is moved to.
+        let width = white.bytes().fold(0, column_behind);
+        let left = " ".repeat(width.saturating_sub(columns));
+        Cow::Owned(left + &line[white.len()..])
+    });
+    lines.collect::<String>().into()
 }
 
-/// The line without so many columns of white space, or as much as there is.
-fn outdented(line: &str, columns: usize) -> &str {
+/// The line without so many columns of white space, or as much as there is. Of a tab that reaches beyond them the rest
+/// stays, as spaces.
+fn outdented(line: &str, columns: usize) -> Cow<'_, str> {
     let mut column = 0;
     let mut from = 0;
     for byte in line.bytes() {
-        column += match byte {
-            b' ' => 1,
-            b'\t' => 4 - column % 4,
-            _ => break,
-        };
-        if column > columns {
+        if column >= columns || !matches!(byte, b' ' | b'\t') {
             break;
         }
+        column = column_behind(column, byte);
         from += 1;
     }
-    &line[from..]
+    let rest = &line[from..];
+    match column.saturating_sub(columns) {
+        0 => Cow::Borrowed(rest),
+        left => Cow::Owned(" ".repeat(left) + rest),
+    }
+}
+
+/// The column behind a space or a tab.
+fn column_behind(column: usize, white: u8) -> usize {
+    match white {
+        b'\t' => column + 4 - column % 4,
+        _ => column + 1,
+    }
 }

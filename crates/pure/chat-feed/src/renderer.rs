@@ -4,23 +4,26 @@
 //! an event it cannot place is shown where it came. Order is the order of calls; what puts late events in their place is
 //! the [`crate::inbox`].
 
+mod asked_for;
 mod asks;
 mod began;
 mod calls;
 mod check;
+mod edited;
 mod hues;
 mod named;
 mod place;
 mod replica;
 mod says;
 pub(crate) mod seen;
+mod settled;
 mod taken_back;
 mod texts;
 mod turns;
 mod two_sources;
 mod used;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use chat_event::compaction::Folded;
@@ -33,8 +36,10 @@ use crate::patch::FeedPatch;
 use crate::piece::Piece;
 use crate::projections::summary::usage::NewestUsage;
 use crate::retries::Retries;
+use asked_for::AskedFor;
 use asks::Ask;
 pub(crate) use began::MODEL_NOTICE;
+use edited::Edited;
 use hues::Hues;
 use place::Place;
 pub use replica::{Heard, Teller};
@@ -42,6 +47,7 @@ pub(crate) use seen::{ByHash, Seen, hash};
 use seen::{Keyed, hash_of_id};
 use texts::ResponseWork;
 use turns::TurnWork;
+use two_sources::OpenSides;
 
 /// The one reducer of sessions.
 ///
@@ -69,6 +75,8 @@ pub struct ChatRenderer {
     id_hash: u64,
     /// What it changed so far.
     patches: Vec<FeedPatch>,
+    /// Turns that it brought the first row of, and whose end came before.
+    feet_due: Vec<TurnIdx>,
     turn_ids: HashMap<Box<str>, TurnIdx, Keyed>,
     /// The turn that was named last, and the response: most events name those that the event before named.
     named_turn: Option<(Box<str>, TurnIdx)>,
@@ -86,9 +94,12 @@ pub struct ChatRenderer {
     /// The numbers of parts that are not the first of their response, by their texts, ascending.
     later_parts: Vec<(TextIdx, u32)>,
     calls: HashMap<Box<str>, BlockId, Keyed>,
-    /// The turns that changed a file, by its path; two may be open.
-    edited_in: HashMap<Box<str>, BTreeSet<TurnIdx>, Keyed>,
+    /// What each turn did to a file, by its path; two may be open.
+    edited_in: HashMap<Box<str>, BTreeMap<TurnIdx, Edited>, Keyed>,
     asks: HashMap<(Ask, Box<str>), BlockId>,
+    /// What is asked for each call, by its id, whether the call is known or not.
+    asked_for: HashMap<Box<str>, AskedFor, Keyed>,
+    open_sides: OpenSides,
     /// Open requests of no turn that are answered here: who asked waits for the answer, whatever turn ends meanwhile.
     free_asks: BTreeSet<BlockId>,
     /// The row of the newest plan, of each sub-agent and of the session itself.
@@ -189,6 +200,9 @@ impl ChatRenderer {
         }
         self.note_time(event);
         self.perform(event);
+        for turn in std::mem::take(&mut self.feet_due) {
+            self.foot_comes(turn);
+        }
         self.feed.note_history(&self.patches);
         self.event += 1;
         patches.append(&mut self.patches);
@@ -344,6 +358,23 @@ impl ChatRenderer {
     }
 
     fn insert_after(&mut self, place: &Place, after: Option<BlockId>, body: BlockBody) -> BlockId {
+        let id = self.insert_quietly(place, after, body);
+        let owes_foot = self.turn_works[place.turn.0 as usize].owed.is_some();
+        if owes_foot && self.feet_due.last() != Some(&place.turn) {
+            self.feet_due.push(place.turn);
+        }
+        self.touch(id);
+        self.remember_row(id);
+        id
+    }
+
+    /// Makes a row that is not what the event in hand is about: when that is taken back, the row stays.
+    fn insert_quietly(
+        &mut self,
+        place: &Place,
+        after: Option<BlockId>,
+        body: BlockBody,
+    ) -> BlockId {
         // A feed has at most one row an event and a few more, and events are counted in 32 bits.
         #[allow(clippy::cast_possible_truncation)]
         let id = BlockId(self.feed.slots.len() as u32);
@@ -377,9 +408,6 @@ impl ChatRenderer {
         self.feed.link(id, after);
         self.row_linked(id, after);
         self.patches.push(FeedPatch::Insert { block: id, after });
-        self.foot_comes(place.turn);
-        self.touch(id);
-        self.remember_row(id);
         id
     }
 

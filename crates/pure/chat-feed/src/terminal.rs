@@ -333,8 +333,8 @@ impl Terminal {
         }
         let begin = match self.reader.fresh_line() {
             Some(fresh) => Begin::Fresh(fresh),
-            None if since
-                >= BYTES_BETWEEN_COPIES.max(PART_OF_COPIES * self.reader.machine.size()) =>
+            None if since >= BYTES_BETWEEN_COPIES
+                && since >= PART_OF_COPIES * self.reader.machine.size() =>
             {
                 Begin::Copy(Box::new(self.reader.clone()))
             }

@@ -585,6 +585,70 @@ fn an_answered_request_goes_into_the_call_that_is_done() {
 }
 
 #[test]
+fn every_answered_request_goes_into_the_call_that_it_was_for() {
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    shown.call("a", "Bash", None);
+    // The last one stands elsewhere, and stays there.
+    for (id, turn) in [("p1", "t1"), ("p2", "t1"), ("p3", "t2")] {
+        let ask = json!({"requestId": id, "toolCallId": "a", "toolName": "Bash", "options": []});
+        shown.event("permission_request", turn, None, ask);
+        let answer = json!({"requestId": id, "decision": "allow", "by": "user"});
+        shown.event("permission_resolved", turn, None, answer);
+    }
+    assert_eq!(shown.words().len(), 5, "{:?}", shown.words());
+    shown.result("a", false);
+    assert_eq!(shown.words(), ["prompt", "Bash a", "permission"]);
+    let mut at_once = Shown::new(Mode::default());
+    at_once.apply(&shown.log);
+    assert_eq!(at_once.words(), shown.words());
+}
+
+#[test]
+fn a_request_that_was_answered_before_its_call_came_goes_into_it_as_well() {
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    let ask = json!({"requestId": "p", "toolCallId": "a", "toolName": "Bash", "options": []});
+    shown.event("permission_request", "t1", None, ask);
+    let answer = json!({"requestId": "p", "decision": "allow", "by": "user"});
+    shown.event("permission_resolved", "t1", None, answer);
+    shown.call("a", "Bash", None);
+    assert_eq!(shown.words(), ["prompt", "permission", "Bash a"]);
+    shown.result("a", false);
+    assert_eq!(shown.words(), ["prompt", "Bash a"]);
+}
+
+#[test]
+fn nothing_in_a_company_waits_when_its_calls_are_done() {
+    let ends = [
+        json!({"toolCallId": "a", "result": "done"}),
+        json!({"outcome": "completed"}),
+        json!({"code": "x", "message": "broken"}),
+    ];
+    for (kind, end) in ["tool_result", "turn_end", "error"].into_iter().zip(ends) {
+        let mut shown = Shown::new(Mode {
+            fold: false,
+            ..Mode::default()
+        });
+        shown.prompt();
+        shown.call("a", "Bash", None);
+        shown.call("b", "Bash", None);
+        let ask = json!({"requestId": "p", "toolCallId": "a", "toolName": "Bash", "options": []});
+        shown.event("permission_request", "t1", None, ask);
+        let waiting = |shown: &Shown| {
+            let Row::Company(head) = shown.arrangement.row(shown.list[1]) else {
+                panic!("no company");
+            };
+            let company = shown.arrangement.company(shown.feed(), head).unwrap();
+            company.waiting
+        };
+        assert_eq!(waiting(&shown), 1);
+        shown.event(kind, "t1", None, end);
+        assert_eq!(waiting(&shown), 0, "{kind}");
+    }
+}
+
+#[test]
 fn quiet_shows_prompts_and_answers_and_verbose_everything() {
     let quiet = Mode {
         verbosity: Verbosity::Quiet,

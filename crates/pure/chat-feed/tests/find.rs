@@ -247,6 +247,35 @@ fn found(renderer: &ChatRenderer, question: &str) -> Vec<String> {
 }
 
 #[test]
+fn a_call_and_its_changed_file_are_one_hit_when_what_lay_between_them_goes() {
+    let call = json!({"toolCallId": "c", "toolName": "Edit", "args": {"file_path": "lamp.rs"}});
+    let edit = json!({"toolCallId": "c", "filePath": "lamp.rs", "changeType": "modified", "diffPreview": "+wire"});
+    let mut note = event(2, "notice", json!({"level": "info", "text": "checked"}));
+    note.parent_tool_call_id = Some("c".to_owned());
+    let events = [
+        event(0, "tool_call", call),
+        event(
+            1,
+            "tool_result",
+            json!({"toolCallId": "c", "result": "edited"}),
+        ),
+        note,
+        event(3, "file_edit", edit),
+        event(4, "retract", json!({"eventIds": ["e2"]})),
+    ];
+    let mut renderer = ChatRenderer::new();
+    let mut find = Find::new(Query::parse("lamp").unwrap());
+    for (event, n_hits) in events.iter().zip([1, 1, 1, 2, 1]) {
+        let patches = renderer.render_event(event);
+        find.note(renderer.feed(), &patches);
+        find.search(renderer.feed(), usize::MAX, &mut Vec::new());
+        assert_eq!(find.len(), n_hits, "{}", event.id);
+        let anew = from_scratch(renderer.feed(), "lamp", Kinds::default());
+        assert_eq!(ids(&find), ids(&anew), "{}", event.id);
+    }
+}
+
+#[test]
 fn what_is_not_shown_of_a_failure_is_not_found() {
     let said = "<tool_use_error>It has not been read yet.</tool_use_error>";
     let mut renderer = ChatRenderer::new();

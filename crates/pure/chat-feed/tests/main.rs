@@ -8,6 +8,7 @@
 )]
 
 mod arrangement;
+mod asked_for;
 mod beginnings;
 mod bodies;
 mod compacted;

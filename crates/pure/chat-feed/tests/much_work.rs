@@ -1,8 +1,11 @@
 //! What a log may hold very many of costs no more than their number: of these sizes each test would take minutes if
 //! what is done for one grew with all.
 
-use chat_event::payload::{AssistantChunk, Retract, ThinkingChunk};
+use chat_event::payload::{
+    AssistantChunk, FileEdit, PermissionRequest, Retract, ThinkingChunk, ToolCall,
+};
 use chat_event::{ChatEvent, Payload};
+use chat_feed::playback::Stops;
 use chat_feed::projections::to_openai_messages;
 use chat_feed::{BlockBody, ChatRenderer};
 
@@ -78,4 +81,81 @@ fn very_many_chunks_come_a_little_late() {
     for (nth, row) in rows.iter().enumerate() {
         assert_eq!(&*feed.text(row.id), nth.to_string());
     }
+}
+
+#[test]
+fn very_many_edits_of_one_turn_are_taken_back() {
+    const N: u32 = 100_000;
+    let edits = (0..N).map(|nth| {
+        Payload::from(FileEdit {
+            file_path: format!("{nth}.rs"),
+            change_type: "modified".to_owned(),
+            ..FileEdit::default()
+        })
+    });
+    let taken_back = (0..N - 1).map(|nth| {
+        Payload::from(Retract {
+            event_ids: vec![format!("e{nth}")],
+            ..Retract::default()
+        })
+    });
+    let renderer = replayed(&log(edits.chain(taken_back)));
+    assert_eq!(renderer.check(), Ok(()));
+    let turn = &renderer.feed().turns()[0];
+    assert_eq!((turn.edits, turn.files), (1, 1));
+}
+
+/// Requests of each kind: of a hook, of an agent's own log, and of a call that is answered here.
+#[test]
+fn very_many_requests_and_calls_are_open_at_once() {
+    const N: u32 = 60_000;
+    let requests = (0..N).map(|nth| {
+        Payload::from(PermissionRequest {
+            request_id: format!("p{nth}"),
+            tool_call_id: (nth % 3 > 0).then(|| format!("c{nth}")),
+            answerable: Some(nth % 3 != 1),
+            ..PermissionRequest::default()
+        })
+    });
+    let calls = (0..N).map(|nth| {
+        Payload::from(ToolCall {
+            tool_call_id: format!("c{nth}"),
+            ..ToolCall::default()
+        })
+    });
+    let mut events = log(requests.chain(calls));
+    for (nth, event) in events.iter_mut().enumerate() {
+        // What differs from all others is told by nobody else.
+        if let Payload::PermissionRequest(request) = &mut event.payload {
+            request.tool_name = format!("tool {nth}");
+        }
+    }
+    let renderer = replayed(&events);
+    assert_eq!(renderer.check(), Ok(()));
+    assert_eq!(renderer.waiting_asks(), N as usize);
+    let rows = renderer.feed().rows();
+    let waiting = rows.filter(|row| matches!(&row.body, BlockBody::ToolCall(call) if call.waits));
+    assert_eq!(waiting.count() as u32, N / 3 * 2);
+}
+
+#[test]
+fn very_many_agents_have_their_stretches() {
+    const N: u32 = 300_000;
+    let call = |id: String| {
+        Payload::from(ToolCall {
+            tool_call_id: id,
+            ..ToolCall::default()
+        })
+    };
+    let calls = (0..N).flat_map(|nth| [call(format!("a{nth}")), call(format!("of {nth}"))]);
+    let mut events = log(calls);
+    for (nth, event) in events.iter_mut().enumerate() {
+        event.parent_tool_call_id = (nth % 2 == 1).then(|| format!("a{}", nth / 2));
+    }
+    let renderer = replayed(&events);
+    let mut stops = Stops::default();
+    stops.follow(renderer.feed());
+    assert_eq!(stops.agents().len() as u32, N);
+    let last = stops.agents().last().unwrap();
+    assert_eq!((last.from, last.to), (2 * N - 2, 2 * N - 1));
 }

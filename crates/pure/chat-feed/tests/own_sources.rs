@@ -316,6 +316,30 @@ fn a_spoken_answer_is_one_row_and_ends_with_its_turn() {
 }
 
 #[test]
+fn a_piece_of_a_spoken_answer_that_comes_late_is_of_that_answer() {
+    let sound = |seq: u32| ("t", "audio_chunk", json!({"seq": seq, "data": "UklG"}));
+    let over = |ms: Option<u32>| ("t", "audio_done", json!({"durationMs": ms}));
+    let mut events = log(&[
+        sound(0),
+        over(Some(900)),
+        sound(1),
+        sound(2),
+        over(None),
+        sound(0),
+    ]);
+    for (event, response) in events.iter_mut().zip(["r1", "r1", "r1", "r2", "r1", "r1"]) {
+        event.response_id = Some(response.to_owned());
+    }
+    let renderer = rendered(&events);
+    assert_eq!(said(&renderer), ["sound 3 true", "sound 1 false"]);
+    let first = renderer.feed().rows().next().unwrap();
+    let BlockBody::Audio { duration_ms, .. } = first.body else {
+        panic!("{first:?}");
+    };
+    assert_eq!(duration_ms, Some(900));
+}
+
+#[test]
 fn a_transcript_says_how_a_turn_was_stopped_and_what_it_used() {
     let events = log(&[
         ("t", "turn_start", json!({"trigger": "user"})),

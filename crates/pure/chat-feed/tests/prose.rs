@@ -120,6 +120,59 @@ fn what_names_an_address_is_shown() {
         r#"p("a [b][1]") p("[1]: " a[https://c.example]("https://c.example") " \"d\"")"#,
     );
     check("[^1]: a note", r#"p("[^1]: a note")"#);
+    // However often it is named, but for what is code.
+    check(
+        "- [a]: b\n- [a]: b\n  [A]: c 'd\n  e'\n- [ ] [a]: f\n- [x](y) [a]",
+        r#"ul(li("[a]: b") li("[a]: b\n[A]: c 'd\ne'") li(todo "[a]: f") li("x" aside(" (y)") " [a]"))"#,
+    );
+    check(
+        "> [a]: b\n> [a]: c\n>\n> \\[a]: d\n>\n> ```\n> [a]: e\n> ```\n>\n> [a]: f",
+        r#"quote(p("[a]: b\n[a]: c") p("[a]: d") pre(line("[a]: e\n")) p("[a]: f"))"#,
+    );
+}
+
+#[test]
+fn an_address_is_named_thousands_of_times_without_a_parser_for_each() {
+    for (line, n_lines) in [("- [a]:b\n", 4_000), (">- [a]:b\n", 3_600)] {
+        let kind = if line.starts_with('>') {
+            TextKind::Quote
+        } else {
+            TextKind::List {
+                indent: 0,
+                depth: 0,
+                number: None,
+            }
+        };
+        let nodes = prose::nodes(&kind, &line.repeat(n_lines), false);
+        assert!(nodes.len() > n_lines, "it is no plain text");
+        assert_eq!(nodes.text(), "[a]:b".repeat(n_lines));
+    }
+}
+
+#[test]
+fn what_stands_in_an_item_by_a_tab_stands_there_behind_code() {
+    check(
+        "- item\n\t```sh\n\tcmd\n\t```\n\tThen restart.\n",
+        r#"ul(li("item")) pre[sh](line("cmd")) p("Then restart.")"#,
+    );
+    check(
+        "1. First\n\t```\n\tx\n\t\ty\n\t```\n\t- sub\n\t\t- deep",
+        r#"ol[1](li("First")) pre(line("x\n") line("\ty")) ul(li("sub" ul(li("deep"))))"#,
+    );
+    check(
+        "- item\n  ```\n\tx\n  \ty\n  ```\n  \tThen",
+        r#"ul(li("item")) pre(line("  x\n") line("\ty")) p("Then")"#,
+    );
+}
+
+#[test]
+fn code_is_copied_as_it_is_shown() {
+    let needed = "❤\u{fe0f} 👩\u{200d}💻 می\u{200c}خواهم\n";
+    assert_eq!(prose::code_text(needed, 0), needed);
+    assert!(!prose::code_has_marks(needed));
+    assert_eq!(prose::code_text("  a\u{200d}b\u{202e}\r\n  c", 2), "ab\nc");
+    assert!(prose::code_has_marks("a\u{200d}b"));
+    assert!(!prose::code_has_marks("a\r\nb"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use chat_event::{ChatEvent, Payload};
 use chat_feed::panel::statistics;
 use chat_feed::projections::trace::Verbosity;
 use chat_feed::projections::{to_markdown, to_session_summary, to_tool_trace};
-use chat_feed::{BlockBody, ChatRenderer, ToolCallBlock, ToolStatus, row_text};
+use chat_feed::{BlockBody, ChatRenderer, ToolCallBlock, ToolStatus, TurnState, row_text};
 use serde_json::{Value, json};
 
 fn log(lines: &[(&str, Value)]) -> Vec<ChatEvent> {
@@ -392,6 +392,90 @@ fn a_sub_agent_that_fails_leaves_those_beside_it_as_they_are() {
         [runs, runs, runs, ended]
     );
     assert_eq!(n_waiting(&renderer), 1);
+}
+
+#[test]
+fn a_failure_of_a_turn_and_the_same_one_of_its_sub_agent_are_two_rows() {
+    let agent = json!({"toolCallId": "a", "toolName": "Task", "kind": "agent", "args": {}});
+    let failure = || json!({"code": "529", "message": "overloaded"});
+    let log = of_agents(&[
+        ("turn_start", None, json!({"trigger": "user"})),
+        ("tool_call", None, agent),
+        ("error", Some("a"), failure()),
+        ("error", Some("a"), failure()),
+        ("error", None, failure()),
+        ("error", None, failure()),
+        ("error", Some("a"), failure()),
+    ]);
+    let mut renderer = ChatRenderer::with_history();
+    renderer.replay_events(&log);
+    renderer.check().unwrap();
+    let failures = renderer
+        .feed()
+        .rows()
+        .filter_map(|block| match &block.body {
+            BlockBody::Error { count, .. } => Some((block.depth, *count)),
+            _ => None,
+        });
+    assert_eq!(failures.collect::<Vec<_>>(), [(1, 3), (0, 2)]);
+}
+
+#[test]
+fn a_sub_agent_that_is_stopped_takes_with_it_what_runs_in_it_and_no_more() {
+    let agent =
+        |id: &str| json!({"toolCallId": id, "toolName": "Task", "kind": "agent", "args": {}});
+    let command =
+        |id: &str| json!({"toolCallId": id, "toolName": "Bash", "kind": "execute", "args": {}});
+    let sound = || json!({"data": "AA==", "seq": 0});
+    let ask = |id: &str| json!({"requestId": id, "toolName": "Bash"});
+    let stops = [
+        (
+            "interrupt",
+            json!({"reason": "user_cancel"}),
+            ToolStatus::Interrupted,
+        ),
+        (
+            "error",
+            json!({"code": "529", "message": "overloaded"}),
+            ToolStatus::NoResult,
+        ),
+    ];
+    for (kind, payload, how) in stops {
+        let log = of_agents(&[
+            ("turn_start", None, json!({"trigger": "user"})),
+            ("tool_call", None, agent("a")),
+            ("tool_call", None, agent("b")),
+            ("tool_call", Some("a"), command("of a")),
+            ("tool_call", Some("b"), command("of b")),
+            ("audio_chunk", Some("a"), sound()),
+            ("audio_chunk", Some("b"), sound()),
+            ("permission_request", Some("a"), ask("p of a")),
+            ("permission_request", Some("b"), ask("p of b")),
+            ("permission_request", Some("free"), ask("hook")),
+            (kind, Some("b"), payload),
+        ]);
+        let mut renderer = ChatRenderer::with_history();
+        renderer.replay_events(&log);
+        renderer.check().unwrap();
+        let feed = renderer.feed();
+        let status = |id: &str| {
+            let mut rows = feed.rows();
+            rows.find_map(|block| match &block.body {
+                BlockBody::ToolCall(call) if &*call.tool_call_id == id => Some(call.status),
+                _ => None,
+            })
+        };
+        let [runs, ended] = [ToolStatus::Running, how].map(Some);
+        let statuses = ["a", "b", "of a", "of b"].map(status);
+        assert_eq!(statuses, [runs, runs, runs, ended], "{kind}");
+        let sounds = feed.rows().filter_map(|block| match block.body {
+            BlockBody::Audio { done, .. } => Some(done),
+            _ => None,
+        });
+        assert_eq!(sounds.collect::<Vec<_>>(), [false, true], "{kind}");
+        assert_eq!(n_waiting(&renderer), 2, "{kind}");
+        assert_eq!(feed.turns()[0].state, TurnState::Running, "{kind}");
+    }
 }
 
 #[test]

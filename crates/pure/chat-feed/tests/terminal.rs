@@ -129,6 +129,19 @@ fn progress_on_several_lines_is_its_last_state() {
     );
     // Kept and restored.
     assert_eq!(texts("x\u{1b}7 1%\u{1b}8 2%\u{1b}8 3%"), ["x 3%"]);
+    // The colours are kept as well, but neither the link nor the stream.
+    assert_eq!(
+        styled("\u{1b}[32mx\u{1b}7\u{1b}[1;31mabc\u{1b}8z"),
+        "xz<fg 2>bc<fg 1 bold>\n"
+    );
+    let printed = Printed {
+        bytes: b"\x1b[32m\x1b7\x1b]8;;https://x.invalid/\x07\x1b8a",
+        switches: &[(7, Stream::Stderr)],
+    };
+    let terminal = read(printed);
+    let run = terminal.lines(printed, 0..1)[0].runs[0];
+    assert_eq!(run.style.foreground, Color::Indexed(2));
+    assert!(run.style.stderr() && terminal.link(&run).is_some());
     // Not above the first line.
     assert_eq!(texts("a\u{1b}[99A\rb"), ["b"]);
     assert_eq!(texts("a\nb\nc\u{1b}[2A\u{1b}[M"), ["b", "c"]);
@@ -172,6 +185,57 @@ fn programs_that_draw_on_a_screen_are_found() {
         read(Printed::text("\u{1b}[999;999H\u{1b}[30;100H")).screen_size(),
         (100, 30)
     );
+}
+
+fn on_screen(text: &str) -> Vec<String> {
+    let text = format!("\u{1b}[?1049h{text}");
+    let printed = Printed::text(&text);
+    let lines = screen::lines(printed, read(printed).screen_size());
+    lines.into_iter().map(|line| line.text).collect()
+}
+
+#[test]
+fn a_character_is_repeated_for_no_more_than_a_line_of_a_screen() {
+    for begins in ["\u{1b}[", "\u{9b}", "\u{1b}[1\u{1b}[", "\u{1b}[00"] {
+        let lines = on_screen(&format!("x{begins}65535b"));
+        assert_eq!(lines, ["x".repeat(80), "x".to_owned()], "{begins:?}");
+    }
+    assert_eq!(on_screen("ab\u{1b}[3bc"), ["abbbbc"]);
+    assert_eq!(on_screen("ab\u{1b}[bc"), ["abbc"]);
+    // What asks for something else is left as it is.
+    for other in ["?65535b", "65535$b", ";65535b", ":65535b", "65535?b"] {
+        let n_repeated = if other.starts_with(';') { 1 } else { 0 };
+        let line = format!("x{}y", "x".repeat(n_repeated));
+        assert_eq!(on_screen(&format!("x\u{1b}[{other}y")), [line], "{other}");
+    }
+    // It takes no longer than as many letters do.
+    let many = format!("x{}", "\u{1b}[65535b".repeat(50_000));
+    assert_eq!(on_screen(&many).last().unwrap().len(), 1);
+}
+
+#[test]
+fn a_screen_is_not_made_anew_without_end() {
+    assert_eq!(on_screen("a\u{1b}cb\u{1b}c"), [""; 0]);
+    let many = "\u{1b}c".repeat(30_000);
+    assert_eq!(on_screen(&format!("{many}x\u{1b}cy\u{1b}[31mz")), ["xyz"]);
+}
+
+#[test]
+fn a_string_that_never_ends_takes_no_more_than_its_line_of_a_screen() {
+    for begins in [
+        "\u{1b}P", "\u{1b}X", "\u{1b}^", "\u{1b}_", "\u{1b}]", "\u{90}", "\u{98}", "\u{9d}",
+        "\u{9e}", "\u{9f}",
+    ] {
+        for ends in ["\n", "\r\n"] {
+            let lost = format!("a{ends}{begins}0;lost{ends}b");
+            assert_eq!(on_screen(&lost), ["a", "", "b"], "{lost:?}");
+        }
+        let ended = format!("a\n{begins}0;b\u{1b}\\c\n{begins}d\u{18}e\n{begins}f\u{9c}g");
+        assert_eq!(on_screen(&ended), ["a", "c", "e", "g"], "{begins:?}");
+    }
+    assert_eq!(on_screen("\u{1b}]0;title\u{7}a\nb"), ["a", "b"]);
+    // No string begins behind what only looks like its sign.
+    assert_eq!(on_screen("\u{1b}(]a\nb"), ["a", "b"]);
 }
 
 #[test]
@@ -256,6 +320,22 @@ fn a_line_without_end_is_cut_and_counted() {
     let line = lines_of(&"é".repeat(1_000_000)).remove(0);
     assert_eq!(line.text.chars().count(), 4_000);
     assert_eq!(line.cut_bytes, 2 * 996_000);
+}
+
+#[test]
+fn a_cell_with_marks_without_end_is_cut_and_counted() {
+    let marks = |n: usize| "\u{301}".repeat(n);
+    let line = lines_of(&format!("x\ry{}", marks(1_000_000))).remove(0);
+    assert_eq!(line.text, format!("y{}", marks(16)));
+    assert_eq!(line.cut_bytes, 2 * 999_984);
+    // … and when a line of text becomes one of cells.
+    let line = lines_of(&format!("xy{}\rz", marks(100))).remove(0);
+    assert_eq!(line.text, format!("zy{}", marks(16)));
+    assert_eq!(line.cut_bytes, 2 * 84);
+    // Those that are kept are no less memory than letters.
+    let size = |unit: &str| read(Printed::text(&format!("x\r{}", unit.repeat(4_000)))).size();
+    let n_bytes = 4_000 * marks(16).len();
+    assert!(size(&format!("y{}", marks(16))) > size("y") + n_bytes);
 }
 
 #[test]
@@ -486,6 +566,21 @@ fn read_all(printed: Printed<'_>) -> Terminal {
     terminal.read(printed, usize::MAX);
     assert!(terminal.n_read() + 4 > printed.bytes.len());
     terminal
+}
+
+/// Whoever reads on from a later place knows what was kept before it.
+#[test]
+fn colours_that_were_kept_are_restored_however_many_lines_later() {
+    let lines = "a line of some length\n".repeat(4_000);
+    let text = format!("\u{1b}[31m\u{1b}7\u{1b}[0m{lines}\u{1b}8{lines}");
+    let printed = Printed::text(&text);
+    let terminal = read_all(printed);
+    let whole = terminal.lines(printed, 0..terminal.n_lines());
+    assert_eq!(whole[7_000].runs[0].style.foreground, Color::Indexed(1));
+    for start in (0..terminal.n_lines() - 40).step_by(97) {
+        let window = terminal.lines(printed, start..start + 40);
+        assert_eq!(window, whole[start..start + 40], "from {start}");
+    }
 }
 
 /// Whoever reads on from a later place has fewer lines above.

@@ -2,7 +2,7 @@
 //! nothing to do with how long the text is.
 
 use chat_event::ChatEvent;
-use chat_feed::playback::{Command, Moment, Player, Stops};
+use chat_feed::playback::{Command, Moment, Player, Stops, Typed};
 use chat_feed::{BlockBody, ChatRenderer, FeedPatch};
 use serde_json::{Value, json};
 
@@ -88,6 +88,38 @@ fn what_came_in_pieces_is_not_made_up() {
     moment.seek(&renderer, 2, &mut Vec::new());
     let last = moment.feed().last().unwrap();
     assert_eq!(moment.feed().text(last), "xx");
+}
+
+#[test]
+fn the_rows_of_a_text_are_typed_one_after_the_other_where_the_end_of_its_turn_came_first() {
+    let texts = |moment: &Moment| -> Vec<String> {
+        let rows = moment.feed().rows();
+        rows.map(|row| moment.feed().text(row.id).to_string())
+            .collect()
+    };
+    for n_paragraphs in 2..9 {
+        let text = "Some words.\n\n".repeat(n_paragraphs);
+        let end = json!({"outcome": "completed"});
+        let events = [
+            event(0, Some(1_000), "turn_end", &end),
+            event(1, Some(9_000), "assistant_done", &json!({"text": text})),
+        ];
+        let (renderer, _) = stage(&events);
+        let mut typed = Moment::now(&renderer);
+        typed.seek(&renderer, 1, &mut Vec::new());
+        for percent in (1..100).chain((1..100).rev()) {
+            let share = f64::from(percent) / 100.0;
+            let at = Typed { event: 1, share };
+            typed.seek_typed(&renderer, at, &mut Vec::new());
+            let mut sought = Moment::now(&renderer);
+            sought.seek_typed(&renderer, at, &mut Vec::new());
+            assert_eq!(texts(&typed), texts(&sought), "{percent} of a hundred");
+        }
+        typed.seek_now(&renderer, &mut Vec::new());
+        let mut rows = vec!["Some words."; n_paragraphs];
+        rows.push("");
+        assert_eq!(texts(&typed), rows);
+    }
 }
 
 /// Plays a text in frames that each add about a thousand bytes; the most that any of them said had changed.

@@ -254,9 +254,10 @@ impl Company {
             (CompanyKind::Explored { reads, .. }, _) => *reads += 1,
             _ => {}
         }
-        if call.waits {
+        let runs = call.status.runs();
+        if runs && call.waits {
             self.waiting += 1;
-        } else if call.status.runs() && !call.denied {
+        } else if runs && !call.denied {
             self.running += 1;
             self.running_since_ms = self.running_since_ms.or(call.called_ms);
         }

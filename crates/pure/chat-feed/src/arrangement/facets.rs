@@ -29,6 +29,8 @@ pub(super) struct Facet {
     pub(super) run: Run,
     /// It runs or failed: no group hides it.
     pub(super) stands_out: bool,
+    /// It is a call that is not done: what was answered of it stands beside it.
+    pub(super) runs: bool,
     /// It waits for an answer: nothing hides it.
     pub(super) waits: bool,
     /// Its changed file, the plan or the question says it all, or the call that was allowed or denied.
@@ -52,11 +54,12 @@ impl Facet {
         match &block.body {
             BlockBody::ToolCall(call) => {
                 facet.foldable = true;
-                facet.stands_out = call.status.runs()
-                    || matches!(call.status, ToolStatus::Failed | ToolStatus::Denied);
+                facet.runs = call.status.runs();
+                facet.stands_out =
+                    facet.runs || matches!(call.status, ToolStatus::Failed | ToolStatus::Denied);
                 facet.absorbed = absorbed_by(feed, id).is_some();
                 // Else there is nothing to see of an agent that works.
-                facet.matters = block.depth == 0 && call.status.runs();
+                facet.matters = block.depth == 0 && facet.runs;
                 facet.run = match call.kind {
                     ToolKind::Read | ToolKind::Search => Run::Explore,
                     ToolKind::Edit => match call.failure() {

@@ -12,6 +12,8 @@ use crate::syntax::{Class, Span};
 
 /// A line's text is cut behind so many bytes: nobody reads on, and layout would take seconds.
 const LINE_BYTES: usize = 4_000;
+/// What stands behind a hunk's place is cut behind so many bytes: it only says where one is.
+const SECTION_BYTES: usize = 200;
 
 /// Codes and the words they take, in order. A code is its kind and, from bit 8, how many UTF-16 units of the words are
 /// its own.
@@ -83,7 +85,7 @@ pub(super) fn chunk(
                 if let Some(hunk) = list.hunk(file, hunk_idx) {
                     to.put(Strokes::DIV, "diff__hunk");
                     widening(list, Some(hunk_idx), &mut to);
-                    to.put(Strokes::TEXT, &hunk_head(hunk));
+                    shown_text(&hunk_head(hunk), &mut to);
                     to.close();
                 }
             }
@@ -171,16 +173,18 @@ fn head_of_file(list: &DiffList, file: &PatchFile, to: &mut Strokes) {
 }
 
 fn hunk_head(hunk: &PatchHunk) -> String {
+    let cut = hunk.section.floor_char_boundary(SECTION_BYTES);
+    let (section, rest) = hunk.section.split_at(cut);
+    let more = if rest.is_empty() { "" } else { "…" };
     if !hunk.placed {
-        return if hunk.section.is_empty() {
-            "…".to_owned()
-        } else {
-            hunk.section.clone()
+        return match section {
+            "" => "…".to_owned(),
+            section => format!("{section}{more}"),
         };
     }
     let place = format!(
-        "@@ -{},{} +{},{} @@ {}",
-        hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines, hunk.section
+        "@@ -{},{} +{},{} @@ {section}{more}",
+        hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines
     );
     place.trim_end().to_owned()
 }

@@ -280,6 +280,15 @@ fn hostile_names_and_lines_stay_text_and_hide_nothing() {
     let long = format!("@@ -0,0 +1 @@\n+{}\n", "é".repeat(1_000_000));
     let list = DiffList::read(&long, "x").unwrap();
     assert!(list.draw(0, &BTreeMap::new()).words.len() < 5_000);
+    // Nor does what stands behind the place of a hunk, or in its stead.
+    for place in ["@@ -1 +1 @@ ", "@@ "] {
+        let long = "é".repeat(1_000_000);
+        let diff = format!("{place}fn a\u{202e}b{long}\n-a\n+b\n");
+        let list = DiffList::read(&diff, "x").unwrap();
+        let head = drawn(&list, &BTreeMap::new()).remove(0);
+        assert!(head.contains("fn aU+202Ebé"), "{head}");
+        assert!(head.ends_with("é…") && head.len() < 250, "{head}");
+    }
     assert!(DiffList::read("no diff at all", "x").is_none());
     assert!(DiffList::read("", "x").is_none());
 }

@@ -1,6 +1,7 @@
 //! What became of the feed, and which blocks are therefore looked at again.
 
 use super::{Find, Looked};
+use crate::arrangement::stands_for;
 use crate::block::{BlockBody, BlockId};
 use crate::feed::Feed;
 use crate::patch::FeedPatch;
@@ -55,6 +56,14 @@ impl Find {
         self.due.remove(&block);
         self.grown.remove(&block);
         self.look_again_beside(feed, block);
+        // What lay between a call and its changed file may have been the last that did.
+        if let Some(call) = feed.block(block).parent.filter(|&call| feed.contains(call)) {
+            let behind = stands_for(feed, call);
+            if behind != call {
+                self.look_again(call);
+                self.look_again(behind);
+            }
+        }
         if !self.knows(block) {
             return;
         }

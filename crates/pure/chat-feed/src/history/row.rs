@@ -131,11 +131,12 @@ impl History {
     pub(crate) fn hold_until_settled(&mut self, slot: &Arc<Slot>) {
         let marks = &self.rows[slot.block.id.0 as usize];
         let as_it_was = slot.block.first_event < self.event && marks.held != self.event;
-        let keeps_progress = match &slot.block.body {
-            BlockBody::ToolCall(call) => call.progress.is_some(),
+        // How far it was, and that it waited, goes with the result.
+        let loses_more = match &slot.block.body {
+            BlockBody::ToolCall(call) => call.progress.is_some() || call.waits,
             _ => true,
         };
-        if as_it_was && !keeps_progress && is_unsettled(slot) {
+        if as_it_was && !loses_more && is_unsettled(slot) {
             self.push_record(slot.block.id, Was::Unsettled);
             self.rows[slot.block.id.0 as usize].held = self.event;
         } else {

@@ -1,6 +1,6 @@
 //! The places of a replay that a reader goes to: markers, turns, rows, events.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::player::{Direction, Stop};
@@ -64,6 +64,8 @@ pub struct AgentSpan {
 pub struct Stops {
     markers: Vec<Marker>,
     agents: Vec<AgentSpan>,
+    /// Where among them that of a call is.
+    spans: BTreeMap<BlockId, usize>,
     /// The events that brought a row, each once.
     blocks: Vec<EventIdx>,
     /// The events that showed more than a longer text, each once.
@@ -100,8 +102,8 @@ impl Stops {
             if let Some(call) = block.parent
                 && !matches!(block.body, BlockBody::FileEdit(_))
             {
-                let known = self.agents.iter_mut().rev().find(|span| span.block == call);
-                match known {
+                let span = *self.spans.entry(call).or_insert(self.agents.len());
+                match self.agents.get_mut(span) {
                     Some(span) => span.to = block.first_event,
                     None => self.agents.push(AgentSpan {
                         block: call,

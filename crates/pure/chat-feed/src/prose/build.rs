@@ -1,11 +1,12 @@
 //! From the parser's events to nodes.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::nodes::{Element, Kind, Nodes};
-use super::outdented;
+use super::{definitions, outdented};
 use crate::block::Align;
 use crate::link::{Link, Target};
 use crate::marks::{self, Stretch};
@@ -49,7 +50,7 @@ pub(super) fn code_lines(source: &str, indent: usize) -> Nodes {
     let mut nodes = Nodes::default();
     for line in source.split_inclusive('\n') {
         let content = outdented(line, indent);
-        let content = content.strip_suffix('\n').unwrap_or(content);
+        let content = content.strip_suffix('\n').unwrap_or(&content);
         let content = content.strip_suffix('\r').unwrap_or(content);
         nodes.open(Element::CodeLine);
         marked(&mut nodes, content);
@@ -78,20 +79,19 @@ fn marked(nodes: &mut Nodes, text: &str) {
 pub(super) fn nodes(source: &str, block: &Block) -> Nodes {
     let mut options = Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     options.set(Options::ENABLE_TABLES, block.tables);
-    let parser = Parser::new_ext(source, options);
-    // What an address is named by elsewhere in the block would vanish: it is shown as it was written.
-    let mut definitions: Vec<usize> = parser
-        .reference_definitions()
-        .iter()
-        .map(|(_, definition)| definition.span.start)
-        .collect();
-    if !definitions.is_empty() {
-        definitions.sort_unstable();
-        return match escaped(source, &definitions) {
-            Some(escaped) => nodes(&escaped, block),
-            None => plain(source),
-        };
+    let mut escaped = Cow::Borrowed(source);
+    for _ in 0..definitions::MOST_ROUNDS {
+        let parser = Parser::new_ext(&escaped, options);
+        if parser.reference_definitions().iter().next().is_none() {
+            return built(&escaped, parser, block).unwrap_or_else(|| plain(source));
+        }
+        escaped = definitions::escaped(&escaped, parser).into();
     }
+    plain(source)
+}
+
+/// The nodes of a source; none where they are too many.
+fn built(source: &str, parser: Parser<'_>, block: &Block) -> Option<Nodes> {
     let mut builder = Builder::new(block, source.trim_end().len());
     for (event, range) in parser.into_offset_iter() {
         let strikes = matches!(
@@ -105,27 +105,11 @@ pub(super) fn nodes(source: &str, block: &Block) -> Nodes {
             builder.take(event, range);
         }
         if builder.nodes.len() > MOST_NODES {
-            return plain(source);
+            return None;
         }
     }
     builder.flush();
-    builder.nodes
-}
-
-/// The source with a backslash before each of these brackets.
-fn escaped(source: &str, brackets: &[usize]) -> Option<String> {
-    let mut escaped = String::with_capacity(source.len() + brackets.len());
-    let mut from = 0;
-    for &bracket in brackets {
-        if !source[bracket..].starts_with('[') {
-            return None;
-        }
-        escaped.push_str(source.get(from..bracket)?);
-        escaped.push('\\');
-        from = bracket;
-    }
-    escaped.push_str(&source[from..]);
-    Some(escaped)
+    Some(builder.nodes)
 }
 
 struct Builder<'b> {

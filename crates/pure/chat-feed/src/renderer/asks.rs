@@ -7,7 +7,7 @@ use chat_event::payload::{
 use chat_event::{ChatEvent, Json};
 
 use super::ChatRenderer;
-use super::two_sources::{are_two_sides, take_request};
+use super::two_sources::take_request;
 use crate::block::{AgentMessageBlock, BlockBody, BlockId, PermissionBlock, QuestionBlock};
 
 /// What waits for an answer, and by whose id: each kind counts its ids for itself.
@@ -87,24 +87,22 @@ impl ChatRenderer {
             }
             return self.asked_or_answered(told);
         }
-        let told = self.asked_by_another(Ask::Permission, &request.request_id, |body| {
+        let name = (Ask::Permission, request.request_id.as_str());
+        let told = self.asked_by_another(name, request, |body| {
             let BlockBody::Permission(told) = body else {
                 return false;
             };
             let before = &told.request;
-            told.resolved.is_none()
-                && !told.expired
-                && are_two_sides(before, request)
-                && before.tool_name == request.tool_name
+            before.tool_name == request.tool_name
                 && before.args.as_ref().map(Json::to_value)
                     == request.args.as_ref().map(Json::to_value)
         });
         let id = told.unwrap_or_else(|| self.permission(event, &request.request_id));
-        if let BlockBody::Permission(block) = &mut self.feed.slot(id).block.body {
-            take_request(&mut block.request, request, told.is_some());
-        }
-        self.note_free(event, id, request.answerable);
-        self.asked_or_answered(id);
+        self.asked(event, id, request.answerable, |body| {
+            if let BlockBody::Permission(block) = body {
+                take_request(&mut block.request, request, told.is_some());
+            }
+        });
     }
 
     pub(super) fn permission_resolved(&mut self, event: &ChatEvent, resolved: &PermissionResolved) {
@@ -121,68 +119,11 @@ impl ChatRenderer {
         self.asked_or_answered(id);
     }
 
-    /// The call that has to wait for what is asked.
-    fn asking_call(&self, ask: BlockId) -> Option<&str> {
-        match &self.feed.block(ask).body {
-            BlockBody::Permission(block) => block.request.tool_call_id.as_deref(),
-            BlockBody::Question(block) => block.request.tool_call_id.as_deref(),
-            _ => None,
-        }
-    }
-
-    fn is_denied(&self, ask: BlockId) -> bool {
-        match &self.feed.block(ask).body {
-            BlockBody::Permission(block) => {
-                let resolved = block.resolved.as_ref();
-                resolved.is_some_and(|resolved| resolved.decision == "deny")
-            }
-            _ => false,
-        }
-    }
-
     /// How many requests wait for an answer, of turns that are not over and of none.
     pub fn waiting_asks(&self) -> usize {
         let open = self.open_turns.iter();
         let open = open.map(|turn| self.turn_works[turn.0 as usize].open_asks.len());
         open.sum::<usize>() + self.free_asks.len()
-    }
-
-    /// Whether something that a call has to wait for is open.
-    pub(super) fn is_asked_for(&self, call: BlockId, call_id: &str) -> bool {
-        let turn = self.feed.block(call).turn;
-        let open = &self.turn_works[turn.0 as usize].open_asks;
-        let mut open = open.iter().chain(&self.free_asks);
-        open.any(|&ask| self.asking_call(ask) == Some(call_id))
-    }
-
-    /// The row of the call that has to wait for what is asked.
-    fn row_of_asking_call(&self, ask: BlockId) -> Option<BlockId> {
-        self.calls.get(self.asking_call(ask)?).copied()
-    }
-
-    /// A call waits from here on, or runs: its wait is told by the row of who waited, until the call is done.
-    fn asking_call_changed(&mut self, ask: BlockId, waits: bool) {
-        let Some(call) = self.row_of_asking_call(ask) else {
-            return;
-        };
-        let answered_ms = self.now_ms.filter(|_| !waits);
-        let denied = self.is_denied(ask);
-        let answered = matches!(&self.feed.block(ask).body, BlockBody::Permission(block) if block.resolved.is_some());
-        let block = self.call(call);
-        let asked = answered.then_some(ask).or(block.asked);
-        let before = (block.waits, block.denied, block.allowed_ms);
-        let now = match block.result {
-            // What was asked for it can still come to be known; whether it waits is over.
-            Some(_) => before,
-            None => (waits, denied, answered_ms.max(block.allowed_ms)),
-        };
-        if (before, block.asked) == (now, asked) {
-            return;
-        }
-        let block = self.call_mut(call);
-        (block.waits, block.denied, block.allowed_ms) = now;
-        block.asked = asked;
-        self.update_quietly(call);
     }
 
     fn permission(&mut self, event: &ChatEvent, request_id: &str) -> BlockId {
@@ -206,22 +147,18 @@ impl ChatRenderer {
             questions.map(|question| question.text.clone()).collect()
         };
         let asked = texts(request);
-        let told = self.asked_by_another(Ask::Question, &request.request_id, |body| {
-            let BlockBody::Question(told) = body else {
-                return false;
-            };
-            let before = &told.request;
-            told.resolved.is_none()
-                && !told.expired
-                && are_two_sides(before, request)
-                && texts(before) == asked
-        });
+        let name = (Ask::Question, request.request_id.as_str());
+        let told = self.asked_by_another(
+            name,
+            request,
+            |body| matches!(body, BlockBody::Question(told) if texts(&told.request) == asked),
+        );
         let id = told.unwrap_or_else(|| self.question(event, &request.request_id));
-        if let BlockBody::Question(block) = &mut self.feed.slot(id).block.body {
-            take_request(&mut block.request, request, told.is_some());
-        }
-        self.note_free(event, id, request.answerable);
-        self.asked_or_answered(id);
+        self.asked(event, id, request.answerable, |body| {
+            if let BlockBody::Question(block) = body {
+                take_request(&mut block.request, request, told.is_some());
+            }
+        });
     }
 
     pub(super) fn question_resolved(&mut self, event: &ChatEvent, resolved: &QuestionResolved) {
@@ -271,6 +208,25 @@ impl ChatRenderer {
         row
     }
 
+    /// Puts a request into its row.
+    fn asked(
+        &mut self,
+        event: &ChatEvent,
+        id: BlockId,
+        answerable: Option<bool>,
+        put: impl FnOnce(&mut BlockBody),
+    ) {
+        // It is found by what it says, and may say another call from here on.
+        let call_before = self.row_of_asking_call(id);
+        self.forget_open(id);
+        put(&mut self.feed.slot(id).block.body);
+        self.note_free(event, id, answerable);
+        self.asked_or_answered(id);
+        if let Some(call) = call_before {
+            self.look_whether_it_waits(call);
+        }
+    }
+
     /// Shows the new half, and keeps the turn's list of what waits; in a turn that is over nothing does.
     fn asked_or_answered(&mut self, id: BlockId) {
         let call = self.row_of_asking_call(id);
@@ -299,7 +255,15 @@ impl ChatRenderer {
             self.ask_again(id);
         }
         let is_over = self.turn_works[turn.0 as usize].closed && !self.free_asks.contains(&id);
-        self.asking_call_changed(id, waits && !is_over);
+        let is_open = waits && !is_over;
+        match is_open {
+            true => self.note_open(id),
+            false => self.forget_open(id),
+        }
+        if !waits && call.is_none() {
+            self.note_early_answer(id);
+        }
+        self.asking_call_changed(id, is_open);
     }
 
     /// What expired when its turn failed is asked again, as the turn goes on.
@@ -316,6 +280,7 @@ impl ChatRenderer {
         let turn = self.feed.block(id).turn;
         self.turn_works[turn.0 as usize].open_asks.remove(&id);
         self.free_asks.remove(&id);
+        self.forget_open(id);
         self.asking_call_changed(id, false);
     }
 
@@ -342,5 +307,9 @@ impl ChatRenderer {
             _ => return,
         }
         self.update_quietly(id);
+        self.forget_open(id);
+        if let Some(call) = self.row_of_asking_call(id) {
+            self.look_whether_it_waits(call);
+        }
     }
 }

@@ -8,7 +8,6 @@ use chat_event::{ChatEvent, Json};
 use super::ChatRenderer;
 use super::place::Place;
 use crate::block::{BlockBody, BlockId, FileEditBlock, TextIdx, ToolCallBlock, TurnIdx};
-use crate::file_place::moved_from;
 use crate::long_text::{OPEN_BYTES, is_over};
 use crate::session::TurnState;
 use crate::terminal::Stream;
@@ -24,7 +23,7 @@ impl ChatRenderer {
         };
         let now_ms = self.now_ms;
         let running = self.running_status(id);
-        let waits = self.is_asked_for(id, &call.tool_call_id);
+        let is_asked_for = self.is_asked_for(&call.tool_call_id);
         let block = self.call_mut(id);
         block.orphan = false;
         block.tool_name = call.tool_name.as_str().into();
@@ -34,17 +33,17 @@ impl ChatRenderer {
         block.lists_steps = block.kind == ToolKind::Plan && block.plan().is_some();
         block.args_event = Some(event.id.as_str().into());
         block.called_ms = now_ms;
-        block.waits = waits;
         if block.result.is_none() && block.error.is_none() {
             block.status = running;
         }
+        block.waits = is_asked_for && block.status.runs();
         self.update(id);
         self.mark_running(id);
     }
 
     /// The call that what belongs to `turn` means by an id: a source that counts its calls anew in every turn means another
     /// one than that of an earlier turn, which is done.
-    fn known_call(&self, call_id: &str, turn: TurnIdx) -> Option<BlockId> {
+    pub(super) fn known_call(&self, call_id: &str, turn: TurnIdx) -> Option<BlockId> {
         let known = self.calls.get(call_id).copied();
         known.filter(|&id| {
             let unfinished = self.call(id).result.is_none() || self.call(id).orphan;
@@ -162,6 +161,8 @@ impl ChatRenderer {
                 now_ms,
             );
             block.progress = None;
+            // Also where nobody told what was answered.
+            block.waits = false;
             block.settled_event.get_or_insert(event_idx);
             block.status = ToolStatus::of_result(result.error.as_ref(), interrupted);
         }
@@ -182,25 +183,7 @@ impl ChatRenderer {
             place.response = self.feed.block(call).response;
             place.parent = Some(call);
         }
-        let edited_here = |path: &str| {
-            let turns = self.edited_in.get(path);
-            turns.is_some_and(|turns| turns.contains(&place.turn))
-        };
-        let is_known = edited_here(&edit.file_path);
-        let moved = moved_from(edit).filter(|old| !is_known && edited_here(old));
-        let is_new = !is_known && moved.is_none();
-        if let Some(old) = moved {
-            self.is_edited_no_more(place.turn, old);
-        }
-        if !is_known {
-            self.note_edited(place.turn, &edit.file_path);
-        }
-        let turn = self.feed.turn_mut(place.turn);
-        turn.edits += 1;
-        turn.files += u32::from(is_new);
-        turn.lines_added = turn.lines_added.saturating_add(edit.lines_added);
-        turn.lines_removed = turn.lines_removed.saturating_add(edit.lines_removed);
-        self.turn_changed(place.turn);
+        self.count_edit(place.turn, edit);
         let edit = edit.clone();
         self.insert(
             &place,
@@ -224,6 +207,8 @@ impl ChatRenderer {
         self.calls.insert(call_id.into(), id);
         let status = self.running_status(id);
         self.call_mut(id).status = status;
+        self.take_early_answers(id, call_id);
+        self.look_whether_it_waits(id);
         self.mark_running(id);
         self.feed.turn_mut(place.turn).steps += 1;
         self.turn_changed(place.turn);
@@ -265,6 +250,7 @@ impl ChatRenderer {
         if call.status.runs() {
             call.status = how;
             call.progress = None;
+            call.waits = false;
             call.settled_event.get_or_insert(event);
             self.update_quietly(id);
         }

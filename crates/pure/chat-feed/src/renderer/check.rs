@@ -17,6 +17,7 @@ impl ChatRenderer {
         self.check_counts()?;
         for block in self.feed.rows() {
             self.check_nothing_waits(block)?;
+            self.check_waits(block)?;
             check_known(block)?;
         }
         Ok(())
@@ -157,6 +158,17 @@ impl ChatRenderer {
         match waits {
             true => Err(format!("{:?} waits although its turn is over", block.id)),
             false => Ok(()),
+        }
+    }
+    /// A call waits while it runs and something is asked for it.
+    fn check_waits(&self, block: &Block) -> Result<(), String> {
+        let BlockBody::ToolCall(call) = &block.body else {
+            return Ok(());
+        };
+        let waits = call.status.runs() && self.is_asked_for(&call.tool_call_id);
+        match call.waits == waits {
+            true => Ok(()),
+            false => Err(format!("{:?} says that it waits: {}", block.id, call.waits)),
         }
     }
 }

@@ -19,6 +19,17 @@ pub(super) struct Place {
     pub(super) response: Option<ResponseIdx>,
 }
 
+impl Place {
+    /// What is of a turn and of nothing within it.
+    pub(super) fn at_top(turn: TurnIdx) -> Place {
+        Place {
+            turn,
+            parent: None,
+            response: None,
+        }
+    }
+}
+
 impl ChatRenderer {
     /// The place of an event's rows; turns, and the call of a sub-agent, are made where they are not known yet.
     pub(super) fn place(&mut self, event: &ChatEvent) -> Place {
@@ -41,12 +52,7 @@ impl ChatRenderer {
 
     /// The call that the rows of its sub-agent are shown in; where it was taken back, the one around it.
     fn nearest_host(&mut self, call_id: &str, turn: TurnIdx) -> Option<BlockId> {
-        let place = Place {
-            turn,
-            parent: None,
-            response: None,
-        };
-        let mut host = Some(self.call_or_placeholder(call_id, &place));
+        let mut host = Some(self.call_or_placeholder(call_id, &Place::at_top(turn)));
         while let Some(id) = host {
             if self.feed.contains(id) && self.feed.block(id).depth < MAX_DEPTH {
                 return host;
@@ -185,11 +191,7 @@ impl ChatRenderer {
             trigger: turn.trigger.clone(),
             before_ms: self.prompted_before(place.turn),
         };
-        let at_top = Place {
-            turn: place.turn,
-            parent: None,
-            response: None,
-        };
+        let at_top = Place::at_top(place.turn);
         let after = self.end_of(&at_top);
         let id = self.insert_after(&at_top, after, BlockBody::Prompt(Box::new(prompt)));
         self.set_prompt(place.turn, id);

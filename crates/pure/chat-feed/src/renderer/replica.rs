@@ -140,6 +140,8 @@ rest!(
     calls,
     edited_in,
     asks,
+    asked_for,
+    open_sides,
     free_asks,
     newest_plans,
     agent_hues,

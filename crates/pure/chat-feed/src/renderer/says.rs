@@ -5,7 +5,7 @@ use chat_event::{Body, ChatEvent, Json, gist};
 use serde_json::json;
 
 use super::ChatRenderer;
-use crate::block::{BlockBody, BlockId, Prompt};
+use crate::block::{BlockBody, BlockId, Prompt, ResponseIdx};
 
 impl ChatRenderer {
     pub(super) fn user_message(&mut self, event: &ChatEvent, message: &UserMessage) {
@@ -91,20 +91,17 @@ impl ChatRenderer {
         let place = self.place(event);
         let changes = self.plan_changes(&place, &plan.entries);
         let body = BlockBody::Plan(plan.entries.clone());
-        let known = self.turn_works[place.turn.0 as usize].plan;
-        let known = known
-            .filter(|&id| self.feed.contains(id) && self.feed.block(id).parent == place.parent);
+        // A turn has one plan of each agent.
+        let known = self.newest_plans.get(&place.parent).copied();
+        let known =
+            known.filter(|&id| self.feed.contains(id) && self.feed.block(id).turn == place.turn);
         let id = match known {
             Some(id) => {
                 self.feed.slot(id).block.body = body;
                 self.update(id);
                 id
             }
-            None => {
-                let id = self.insert(&place, body);
-                self.turn_works[place.turn.0 as usize].plan = Some(id);
-                id
-            }
+            None => self.insert(&place, body),
         };
         self.note_plan_step(id, changes);
     }
@@ -168,8 +165,13 @@ impl ChatRenderer {
         let place = self.place(event);
         let work = &self.turn_works[place.turn.0 as usize];
         let is_over = work.closed;
+        // What comes late is its own as well.
+        let of_response = |response: ResponseIdx| self.response_works[response.0 as usize].sound;
+        let named = place.response.and_then(of_response);
         // Its words, and other rows, come between its pieces.
-        let mut sounds = work.open_sounds.iter().rev().copied();
+        let mut sounds = named
+            .into_iter()
+            .chain(work.open_sounds.iter().rev().copied());
         let known = sounds.find(|&row| {
             self.feed.contains(row) && {
                 let block = self.feed.block(row);
@@ -177,6 +179,7 @@ impl ChatRenderer {
                 block.parent == place.parent && told.is_none_or(|(one, other)| one == other)
             }
         });
+        let was_whole = known.is_some_and(|row| !work.open_sounds.contains(&row));
         let id = known.unwrap_or_else(|| {
             let body = BlockBody::Audio {
                 chunks: 0,
@@ -186,10 +189,14 @@ impl ChatRenderer {
             };
             self.insert(&place, body)
         });
+        if let Some(response) = place.response {
+            self.response_works[response.0 as usize].sound = Some(id);
+        }
+        let is_whole = end.is_some() || was_whole;
         let open_sounds = &mut self.turn_works[place.turn.0 as usize].open_sounds;
-        match end {
-            Some(_) => open_sounds.remove(&id),
-            None => open_sounds.insert(id),
+        match is_whole {
+            true => open_sounds.remove(&id),
+            false => open_sounds.insert(id),
         };
         if let BlockBody::Audio {
             chunks,
@@ -199,8 +206,8 @@ impl ChatRenderer {
         } = &mut self.feed.slot(id).block.body
         {
             *chunks += n_chunks;
-            *done = end.is_some() || is_over;
-            *duration_ms = end.flatten();
+            *done = is_whole || is_over;
+            *duration_ms = end.flatten().or(*duration_ms);
         }
         self.update(id);
         id

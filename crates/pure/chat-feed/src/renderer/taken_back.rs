@@ -1,12 +1,9 @@
 //! What a source takes back: its rows go, and what they added to their turn is taken off again.
 
-use std::collections::BTreeSet;
-
 use chat_event::payload::Retract;
 
 use super::ChatRenderer;
-use crate::block::{BlockBody, BlockId, FileEditBlock, TurnIdx};
-use crate::file_place::moved_from;
+use crate::block::{BlockBody, BlockId};
 
 impl ChatRenderer {
     /// Takes back the rows that the named events made.
@@ -47,58 +44,11 @@ impl ChatRenderer {
                 }
             }
             BlockBody::FileEdit(edit) => {
-                let edit = edit.clone();
+                let edit = edit.edit.clone();
                 self.uncount_edit(turn, &edit);
             }
             _ => return,
         }
         self.turn_changed(turn);
-    }
-
-    fn uncount_edit(&mut self, turn: TurnIdx, block: &FileEditBlock) {
-        let edit = &block.edit;
-        let path = edit.file_path.as_str();
-        let mut n_files = 0;
-        if !self.is_edited_in(turn, path) && self.is_edited_no_more(turn, path) {
-            n_files = 1;
-            // The file is where it was before, and counts by what was done to it there.
-            if let Some(old) = moved_from(edit).filter(|old| self.is_edited_in(turn, old)) {
-                self.note_edited(turn, old);
-                n_files = 0;
-            }
-        }
-        let counts = self.feed.turn_mut(turn);
-        counts.edits = counts.edits.saturating_sub(1);
-        counts.files = counts.files.saturating_sub(n_files);
-        counts.lines_added = counts.lines_added.saturating_sub(edit.lines_added);
-        counts.lines_removed = counts.lines_removed.saturating_sub(edit.lines_removed);
-    }
-
-    pub(super) fn note_edited(&mut self, turn: TurnIdx, path: &str) {
-        match self.edited_in.get_mut(path) {
-            Some(turns) => {
-                turns.insert(turn);
-            }
-            None => {
-                self.edited_in.insert(path.into(), BTreeSet::from([turn]));
-            }
-        }
-    }
-
-    /// The file counts no longer for the turn; whether it did.
-    pub(super) fn is_edited_no_more(&mut self, turn: TurnIdx, path: &str) -> bool {
-        let turns = self.edited_in.get_mut(path);
-        turns.is_some_and(|turns| turns.remove(&turn))
-    }
-
-    /// Whether a row of the turn edits the file.
-    fn is_edited_in(&self, turn: TurnIdx, path: &str) -> bool {
-        let last = self.turn_works[turn.0 as usize].last;
-        let mut rows = std::iter::successors(last, |&row| self.feed.prev(row))
-            .map(|row| self.feed.block(row))
-            .take_while(|row| row.turn == turn);
-        rows.any(
-            |row| matches!(&row.body, BlockBody::FileEdit(other) if other.edit.file_path == path),
-        )
     }
 }

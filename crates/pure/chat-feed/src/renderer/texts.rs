@@ -20,8 +20,14 @@ pub(super) type PartName = (ResponseIdx, bool, u32);
 pub(super) struct ResponseWork {
     texts: Parts,
     thinking: Parts,
+    /// The row of what was spoken.
+    pub(super) sound: Option<BlockId>,
 }
-chat_event::pack_fields!(ResponseWork { texts, thinking });
+chat_event::pack_fields!(ResponseWork {
+    texts,
+    thinking,
+    sound
+});
 
 impl ResponseWork {
     fn parts(&mut self, thinking: bool) -> &mut Parts {

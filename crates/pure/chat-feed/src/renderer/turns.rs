@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use chat_event::ChatEvent;
-use chat_event::payload::{ErrorEvent, Interrupt, SessionEnd, TurnEnd, TurnStart, Usage};
+use chat_event::payload::{SessionEnd, TurnEnd, TurnStart, Usage};
 
 use super::ChatRenderer;
 use super::place::Place;
@@ -22,12 +22,10 @@ pub(super) struct TurnWork {
     pub(super) last: Option<BlockId>,
     /// The row of its end, which stays behind all others.
     pub(super) foot: Option<BlockId>,
-    /// An end that came before anything of the turn: its row comes behind the first.
+    /// An end that came before anything of the turn: its row comes behind the first ones.
     pub(super) owed: Option<Box<TurnEndBlock>>,
     /// That end is a guess of a source that does not know; one that knows may come.
     pub(super) guessed: bool,
-    /// The row of its plan.
-    pub(super) plan: Option<BlockId>,
     /// Whether it is over for good.
     pub(super) closed: bool,
     /// What runs in it.
@@ -44,7 +42,6 @@ chat_event::pack_fields!(TurnWork {
     foot,
     owed,
     guessed,
-    plan,
     closed,
     open_calls,
     open_parts,
@@ -185,138 +182,24 @@ impl ChatRenderer {
         if empty && matches!(self.feed.turn(turn).state, TurnState::Completed) {
             self.turn_works[turn.0 as usize].owed = Some(foot);
         } else {
-            self.insert_foot(turn, foot);
+            // It takes the place of one that came before it.
+            self.turn_works[turn.0 as usize].owed = None;
+            let foot = self.insert(&Place::at_top(turn), BlockBody::TurnEnd(foot));
+            self.turn_works[turn.0 as usize].foot = Some(foot);
         }
     }
 
-    fn insert_foot(&mut self, turn: TurnIdx, foot: Box<TurnEndBlock>) {
-        let place = Place {
-            turn,
-            parent: None,
-            response: None,
-        };
-        let foot = self.insert(&place, BlockBody::TurnEnd(foot));
-        self.turn_works[turn.0 as usize].foot = Some(foot);
-    }
-
-    /// The first row of a turn came: behind it stands the end, where that came before.
+    /// The first rows of a turn came: behind them stands the end, where that came before. Not between them: the rows of one
+    /// text are looked for one after the other.
     pub(super) fn foot_comes(&mut self, turn: TurnIdx) {
-        if let Some(foot) = self.turn_works[turn.0 as usize].owed.take() {
-            self.insert_foot(turn, foot);
-            self.tell_spent(turn);
-        }
-    }
-
-    /// Ends all that runs in a turn.
-    pub(super) fn settle(&mut self, turn: TurnIdx, how: ToolStatus) {
-        let work = &mut self.turn_works[turn.0 as usize];
-        let calls = std::mem::take(&mut work.open_calls);
-        let parts = std::mem::take(&mut work.open_parts);
-        let asks = std::mem::take(&mut work.open_asks);
-        for sound in work.open_sounds.clone() {
-            self.settle_sound(sound);
-        }
-        for call in calls {
-            self.settle_call(call, how);
-        }
-        for part in parts {
-            self.settle_part(part);
-        }
-        for ask in asks {
-            self.expire(ask);
-        }
-    }
-
-    /// Ends what runs in one call of a turn: the failure of a sub-agent is not that of those beside it.
-    fn settle_within(&mut self, turn: TurnIdx, host: BlockId) {
-        let feed = &self.feed;
-        let is_within = |id: BlockId| {
-            let mut around = std::iter::successors(Some(id), |&id| feed.block(id).parent);
-            around.any(|id| id == host)
+        let Some(foot) = self.turn_works[turn.0 as usize].owed.take() else {
+            return;
         };
-        let work = &self.turn_works[turn.0 as usize];
-        let within = |open: &BTreeSet<BlockId>| -> Vec<BlockId> {
-            let open = open.iter().copied();
-            open.filter(|&id| id != host && is_within(id)).collect()
-        };
-        let (calls, asks) = (within(&work.open_calls), within(&work.open_asks));
-        let parts = work.open_parts.iter().copied().filter(|&(response, ..)| {
-            let parent = feed.response(response).parent;
-            parent.is_some_and(is_within)
-        });
-        let parts: Vec<PartName> = parts.collect();
-        for call in calls {
-            self.turn_works[turn.0 as usize].open_calls.remove(&call);
-            self.settle_call(call, ToolStatus::NoResult);
-        }
-        for part in parts {
-            self.turn_works[turn.0 as usize].open_parts.remove(&part);
-            self.settle_part(part);
-        }
-        for ask in asks {
-            self.turn_works[turn.0 as usize].open_asks.remove(&ask);
-            self.expire(ask);
-        }
-    }
-
-    /// An end that names no turn is the end of all that names none.
-    fn end_of_unnamed(&mut self, event: &ChatEvent) {
-        if event.turn_id.is_none() {
-            self.expire_free();
-        }
-    }
-
-    pub(super) fn interrupt(&mut self, event: &ChatEvent, interrupt: &Interrupt) {
-        let place = self.place(event);
-        self.settle(place.turn, ToolStatus::Interrupted);
-        self.end_of_unnamed(event);
-        self.feed.turn_mut(place.turn).state = TurnState::Interrupted;
-        self.turn_changed(place.turn);
-        self.insert(
-            &place,
-            BlockBody::Interrupt {
-                reason: interrupt.reason.clone(),
-            },
-        );
-    }
-
-    pub(super) fn error(&mut self, event: &ChatEvent, error: &ErrorEvent) {
-        let place = self.place(event);
-        match place.parent {
-            Some(host) => self.settle_within(place.turn, host),
-            None => {
-                self.settle(place.turn, ToolStatus::NoResult);
-                self.end_of_unnamed(event);
-                self.feed.turn_mut(place.turn).state = TurnState::Failed;
-                self.turn_changed(place.turn);
-            }
-        }
-        // The same failure again is one row that counts.
-        let last = self.end_of(&place);
-        if let Some(last) = last {
-            let block = &mut self.feed.slot(last).block;
-            if let BlockBody::Error {
-                code,
-                message,
-                count,
-            } = &mut block.body
-                && block.turn == place.turn
-                && *code == error.code
-                && *message == error.message
-            {
-                *count += 1;
-                self.update(last);
-                return;
-            }
-        }
-        self.insert(
-            &place,
-            BlockBody::Error {
-                code: error.code.clone(),
-                message: error.message.clone(),
-                count: 1,
-            },
-        );
+        let place = Place::at_top(turn);
+        let after = self.end_of(&place);
+        let foot = self.insert_quietly(&place, after, BlockBody::TurnEnd(foot));
+        self.turn_works[turn.0 as usize].foot = Some(foot);
+        self.tell_spent(turn);
     }
 
     pub(super) fn session_end(&mut self, event: &ChatEvent, end: &SessionEnd) {

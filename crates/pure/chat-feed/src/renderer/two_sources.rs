@@ -1,40 +1,86 @@
 //! What two sources tell of: a hook asks here what its agent's own log tells of later, or told of before.
 
+use std::collections::BTreeSet;
+
 use chat_event::payload::{PermissionRequest, QuestionRequest};
 use chat_event::{ChatEvent, Json};
 
 use super::ChatRenderer;
 use super::asks::Ask;
-use crate::block::{BlockBody, BlockId};
+use crate::block::{Block, BlockBody, BlockId};
+
+/// What was asked just before is what another source speaks of: so many rows, or open requests, are looked at.
+const LOOKED_AT: usize = 100;
+
+/// Who tells of a request of which two sources tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// A hook asks so: it is answered here, and knows no call.
+    Here,
+    /// The agent's own log tells so of what a hook asks.
+    There,
+}
+
+/// The open requests of which another source may tell as well.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OpenSides {
+    here: BTreeSet<BlockId>,
+    there: BTreeSet<BlockId>,
+}
+chat_event::pack_fields!(OpenSides { here, there });
+
+impl OpenSides {
+    pub(super) fn note(&mut self, ask: &Block) {
+        match side_of(ask) {
+            Some(Side::Here) => self.here.insert(ask.id),
+            Some(Side::There) => self.there.insert(ask.id),
+            None => return,
+        };
+    }
+
+    pub(super) fn forget(&mut self, ask: &Block) {
+        match side_of(ask) {
+            Some(Side::Here) => self.here.remove(&ask.id),
+            Some(Side::There) => self.there.remove(&ask.id),
+            None => return,
+        };
+    }
+
+    /// What the other side told of, the newest first.
+    fn beside(&self, side: Side) -> impl Iterator<Item = BlockId> {
+        let told = match side {
+            Side::Here => &self.there,
+            Side::There => &self.here,
+        };
+        told.iter().rev().copied().take(LOOKED_AT)
+    }
+}
+
+fn side_of(ask: &Block) -> Option<Side> {
+    match &ask.body {
+        BlockBody::Permission(block) => block.request.side(),
+        BlockBody::Question(block) => block.request.side(),
+        _ => None,
+    }
+}
 
 impl ChatRenderer {
     /// A hook asks here what its agent's own log tells of as answered elsewhere: that is one row, which is answered here. The
     /// row of the other, where there is one that is open; this request is told by it from here on.
     pub(super) fn asked_by_another(
         &mut self,
-        ask: Ask,
-        request_id: &str,
+        (ask, request_id): (Ask, &str),
+        request: &impl Request,
         is_same: impl Fn(&BlockBody) -> bool,
     ) -> Option<BlockId> {
+        let mut beside = self.open_sides.beside(request.side()?);
         let name = (ask, request_id.into());
         if self.asks.contains_key(&name) {
             return None;
         }
-        let rows = self.open_asks();
-        let told = rows
-            .rev()
-            .find(|&row| is_same(&self.feed.block(row).body))?;
+        let told = beside.find(|&row| is_same(&self.feed.block(row).body))?;
         self.asks.insert(name, told);
         Some(told)
-    }
-
-    /// What waits in the turns that go on, and for no turn, the oldest first.
-    fn open_asks(&self) -> impl DoubleEndedIterator<Item = BlockId> {
-        let turns = self.open_turns.iter();
-        let of_turns = turns.flat_map(|turn| &self.turn_works[turn.0 as usize].open_asks);
-        let mut rows: Vec<BlockId> = of_turns.chain(&self.free_asks).copied().collect();
-        rows.sort_unstable();
-        rows.into_iter()
     }
 
     /// Two sources may tell of one refusal: a hook that asks knows no call, and what the agent says of the call later knows
@@ -45,8 +91,6 @@ impl ChatRenderer {
         event: &ChatEvent,
         request: &PermissionRequest,
     ) -> Option<BlockId> {
-        /// What was asked just before is what the agent speaks of.
-        const LOOKED_AT_ROWS: usize = 100;
         let named = (Ask::Permission, request.request_id.as_str().into());
         if !request.options.is_empty()
             || request.tool_call_id.is_none()
@@ -58,7 +102,7 @@ impl ChatRenderer {
         let args = request.args.as_ref().map(Json::to_value);
         let last = self.turn_works[turn.0 as usize].last?;
         let rows = std::iter::successors(Some(last), |&row| self.feed.prev(row));
-        let mut rows = rows.take(LOOKED_AT_ROWS);
+        let mut rows = rows.take(LOOKED_AT);
         rows.find(|&row| {
             let block = self.feed.block(row);
             let BlockBody::Permission(told) = &block.body else {
@@ -81,14 +125,13 @@ pub(super) trait Request: Clone {
     fn call(&mut self) -> &mut Option<String>;
     fn is_of_call(&self) -> bool;
 
-    /// A hook asks so: it is answered here, and knows no call.
-    fn asks_here(&self) -> bool {
-        self.answerable() != Some(false) && !self.is_of_call()
-    }
-
-    /// The agent's own log tells so of what a hook asks.
-    fn asks_there(&self) -> bool {
-        self.answerable() == Some(false) && self.is_of_call()
+    /// Which side tells of it; none where no other source may.
+    fn side(&self) -> Option<Side> {
+        match (self.answerable() == Some(false), self.is_of_call()) {
+            (false, false) => Some(Side::Here),
+            (true, true) => Some(Side::There),
+            _ => None,
+        }
     }
 }
 
@@ -118,10 +161,6 @@ impl Request for QuestionRequest {
     fn is_of_call(&self) -> bool {
         self.tool_call_id.is_some()
     }
-}
-
-pub(super) fn are_two_sides<R: Request>(before: &R, now: &R) -> bool {
-    (before.asks_here() && now.asks_there()) || (before.asks_there() && now.asks_here())
 }
 
 /// Puts a request in the place of the one before; of two sides the one that is answered here stays, and is of the call.

@@ -19,6 +19,8 @@ pub(super) struct Line<'t> {
     pub(super) whole: bool,
     /// Columns of white space before its content; a tab goes to the next multiple of four.
     pub(super) indent: usize,
+    /// The column of its content, whatever the line stands in.
+    pub(super) column: usize,
     /// What stands behind the white space.
     pub(super) content: &'t str,
 }
@@ -45,23 +47,21 @@ pub(super) struct Item {
 
 impl<'t> Line<'t> {
     pub(super) fn new(text: &'t str, range: Range<usize>, whole: bool) -> Line<'t> {
+        Line::from_column(0, text, range, whole)
+    }
+
+    /// One that begins in this column.
+    fn from_column(column: usize, text: &'t str, range: Range<usize>, whole: bool) -> Line<'t> {
         let line = text[range.clone()].trim_end_matches('\r');
-        let mut indent = 0;
-        let mut n_bytes = 0;
-        for byte in line.bytes() {
-            match byte {
-                b' ' => indent += 1,
-                b'\t' => indent += 4 - indent % 4,
-                _ => break,
-            }
-            n_bytes += 1;
-        }
+        let content = line.trim_start_matches([' ', '\t']);
+        let column = column_behind(&line[..line.len() - content.len()], column);
         Line {
             text,
             range: range.start..range.start + line.len(),
             whole,
-            indent,
-            content: &line[n_bytes..],
+            indent: column,
+            column,
+            content,
         }
     }
 
@@ -73,11 +73,6 @@ impl<'t> Line<'t> {
         }
     }
 
-    /// Where the content starts in the text.
-    pub(super) fn content_start(&self) -> usize {
-        self.range.end - self.content.len()
-    }
-
     /// The same line, as what stands in a container that begins `columns` in.
     pub(super) fn within(&self, columns: usize) -> Line<'t> {
         Line {
@@ -86,14 +81,12 @@ impl<'t> Line<'t> {
         }
     }
 
-    /// The rest of an item's first line.
+    /// The rest of an item's first line, in the columns of all of it.
     pub(super) fn behind(&self, item: &Item) -> Line<'t> {
-        let start = self.content_start() + item.bytes;
-        Line::new(
-            self.text,
-            start.min(self.range.end)..self.range.end,
-            self.whole,
-        )
+        let (before, rest) = self.content.split_at(item.bytes);
+        let start = self.range.end - rest.len();
+        let column = column_behind(before, self.column);
+        Line::from_column(column, self.text, start..self.range.end, self.whole)
     }
 
     pub(super) fn is_blank(&self) -> bool {
@@ -203,17 +196,18 @@ impl<'t> Line<'t> {
             return None;
         }
         let trimmed = rest.trim_start_matches([' ', '\t']);
-        let n_spaces = rest.len() - trimmed.len();
+        let white = &rest[..rest.len() - trimmed.len()];
+        let column = self.column + n_digits + 1;
         // More than four columns are one, and then code; an item without content has its content one column in.
-        let spaces = match (trimmed.is_empty(), n_spaces) {
-            (false, 1..=4) => n_spaces,
-            _ => 1,
+        let (spaces, n_bytes) = match (trimmed.is_empty(), column_behind(white, column) - column) {
+            (false, spaces @ 1..=4) => (spaces, white.len()),
+            _ => (1, white.len().min(1)),
         };
         Some(Item {
             mark,
             number,
             width: n_digits + 1 + spaces,
-            bytes: n_digits + 1 + spaces.min(rest.len()),
+            bytes: n_digits + 1 + n_bytes,
             interrupts: !trimmed.is_empty() && number.is_none_or(|number| number == 1),
         })
     }
@@ -267,6 +261,14 @@ pub(crate) fn cells(row: &str) -> impl Iterator<Item = &str> {
         let parts = char == '|' && !escaped;
         escaped = char == '\\' && !escaped;
         parts
+    })
+}
+
+/// The column behind a stretch that begins in one: a tab goes to the next multiple of four.
+fn column_behind(stretch: &str, column: usize) -> usize {
+    stretch.bytes().fold(column, |column, byte| match byte {
+        b'\t' => column + 4 - column % 4,
+        _ => column + 1,
     })
 }
 

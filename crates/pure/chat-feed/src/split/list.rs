@@ -161,10 +161,21 @@ impl List {
         self.levels.push(Level {
             mark: item.mark,
             number,
-            content: line.indent + item.width,
+            content: line.column + item.width,
         });
         self.after_blank = false;
-        let rest = line.behind(item);
+        let mut rest = line.behind(item).within(self.inside());
+        // Items of further levels may begin in the same line.
+        while self.levels.len() < MOST_LEVELS
+            && let Some(item) = rest.item().filter(|_| !rest.is_rule())
+        {
+            self.levels.push(Level {
+                mark: item.mark,
+                number: item.number,
+                content: rest.column + item.width,
+            });
+            rest = rest.behind(&item).within(self.inside());
+        }
         if let Some(fence) = rest.fence() {
             // The item shows its mark, and its code has a row of its own.
             if let Some(row) = &mut self.row {

@@ -98,6 +98,33 @@ fn code_in_an_item_has_a_row_of_its_own_and_the_list_goes_on() {
 }
 
 #[test]
+fn code_behind_several_marks_of_one_line_is_code_of_the_innermost_item() {
+    check(
+        "- 1. ```sh\n     cmd\n     ```\n\n  after\n- next",
+        &[
+            ("list 0/0", "- 1. "),
+            ("code sh 5/2", "     cmd"),
+            ("list 2/1", "  after"),
+            ("list 0/0", "- next"),
+        ],
+    );
+    // Columns go on over the marks, also where tabs stand between them.
+    check(
+        "-\t1.\t~~~\n\t\tcmd\n\t\t~~~\n\t2. two\n\t   ~~~\n\t   x",
+        &[
+            ("list 0/0", "-\t1.\t"),
+            ("code  8/2", "\t\tcmd"),
+            ("list 4/1 2", "\t2. two"),
+            ("code  7/2", "\t   x"),
+        ],
+    );
+    let deep = format!("{}```\nx", "- ".repeat(40));
+    assert_eq!(shown(&deep), [("list 0/0".to_owned(), deep.as_str())]);
+    let deep = format!("{}```\nx", "- ".repeat(16));
+    assert_eq!(shown(&deep)[1].0, "code  32/16");
+}
+
+#[test]
 fn an_indented_line_is_code_and_does_not_interrupt() {
     check(
         "    let a;\n\n    let b;\ntext\n    more",
@@ -178,7 +205,7 @@ proptest! {
     #[test]
     fn any_pieces_give_the_blocks_of_the_whole(
         lines in proptest::collection::vec(
-            "(```|~~~~|# |```a b|  x|    y|é\r?|\u{20ac}y|- |  - |1\\. |7\\) |   |> |\\|a\\|b\\||\\|-\\|-\\||---|===|\\* \\* \\*|)[a`~# |-]{0,3}",
+            "(```|~~~~|# |```a b|  x|    y|é\r?|\u{20ac}y|- |  - |- 1\\. ~~~|-\t|\t|1\\. |7\\) |   |> |\\|a\\|b\\||\\|-\\|-\\||---|===|\\* \\* \\*|)[a`~# |-]{0,3}",
             0..40,
         ),
         cuts in proptest::collection::vec(0usize..400, 0..12),

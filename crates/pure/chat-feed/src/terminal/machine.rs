@@ -41,6 +41,15 @@ pub(super) struct Addressed {
     pub(super) columns: u16,
 }
 
+/// What `DECSC` keeps.
+#[derive(Clone, Copy, Debug)]
+struct Saved {
+    /// Counted from the first.
+    line: usize,
+    column: usize,
+    style: Style,
+}
+
 /// The lines that can be changed, the cursor, the style.
 #[derive(Clone, Debug)]
 pub(super) struct Machine {
@@ -52,8 +61,8 @@ pub(super) struct Machine {
     row: usize,
     column: Column,
     style: Style,
-    /// Line (counted from the first) and column that were kept with `DECSC`.
-    saved: Option<(usize, usize)>,
+    /// What was kept with `DECSC`.
+    saved: Option<Saved>,
     /// The cursor went to the corner and nothing was done there since.
     in_corner: bool,
     /// The screen was erased and nothing was written since.

@@ -10,6 +10,8 @@ use super::{Line, Run};
 
 /// More of one line is not kept, only counted: nobody reads on, and laying it out would take seconds.
 pub(crate) const MOST_COLUMNS: usize = 4_000;
+/// So many combining characters are kept on one cell: signs of any script, and emoji, have fewer.
+const MOST_MARKS: usize = 16;
 /// Tab stops, as every terminal begins with them.
 const TAB_COLUMNS: usize = 8;
 
@@ -60,7 +62,7 @@ impl Cell {
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     content: Content,
-    /// Bytes beyond the most columns.
+    /// Bytes beyond the most columns, and beyond the most marks of a cell.
     cut_bytes: u64,
 }
 
@@ -110,7 +112,13 @@ impl Row {
             Content::Text { text, runs, .. } => {
                 64 + text.len() + runs.len() * size_of::<(usize, Style)>()
             }
-            Content::Cells(cells) => 64 + cells.len() * size_of::<Cell>(),
+            Content::Cells(cells) => {
+                let marks = cells.iter().filter_map(|cell| cell.marks.as_ref());
+                let marks: usize = marks
+                    .map(|marks| size_of::<String>() + marks.capacity())
+                    .sum();
+                64 + cells.len() * size_of::<Cell>() + marks
+            }
         }
     }
 
@@ -154,7 +162,7 @@ impl Row {
             let mut start = 0;
             for (end, style) in runs {
                 for char in text[start..*end].chars() {
-                    push_char(&mut cells, char, *style);
+                    self.cut_bytes += push_char(&mut cells, char, *style);
                 }
                 start = *end;
             }
@@ -181,7 +189,7 @@ impl Row {
             return column;
         }
         if width == 0 {
-            mark(cells, column, char, style);
+            self.cut_bytes += mark(cells, column, char, style);
             return column;
         }
         // A tab only moves over what is there.
@@ -311,14 +319,18 @@ impl Row {
     }
 }
 
-fn push_char(cells: &mut Vec<Cell>, char: char, style: Style) {
+/// Adds one character at the end; returns how many bytes were left out.
+fn push_char(cells: &mut Vec<Cell>, char: char, style: Style) -> u64 {
     let width = match char {
         '\t' => TAB_COLUMNS - cells.len() % TAB_COLUMNS,
         _ => char.width().unwrap_or(0),
     };
     match width {
         0 => mark(cells, cells.len(), char, style),
-        _ => push_wide(cells, char, width, style),
+        _ => {
+            push_wide(cells, char, width, style);
+            0
+        }
     }
 }
 
@@ -329,16 +341,24 @@ fn push_wide(cells: &mut Vec<Cell>, char: char, width: usize, style: Style) {
     }
 }
 
-/// Puts a combining character on the one before the column; at the start of a line it stands for itself.
-fn mark(cells: &mut Vec<Cell>, column: usize, char: char, style: Style) {
+/// Puts a combining character on the one before the column; at the start of a line it stands for itself. Returns how many
+/// bytes were left out.
+fn mark(cells: &mut Vec<Cell>, column: usize, char: char, style: Style) -> u64 {
     let mut at = column.min(cells.len());
     while at > 0 && cells[at - 1].char == FILLED {
         at -= 1;
     }
     match cells.get_mut(at.saturating_sub(1)) {
-        Some(cell) => cell.marks.get_or_insert_default().push(char),
+        Some(cell) => {
+            let marks = cell.marks.get_or_insert_default();
+            if marks.chars().count() >= MOST_MARKS {
+                return char.len_utf8() as u64;
+            }
+            marks.push(char);
+        }
         None => cells.push(Cell::new(char, style)),
     }
+    0
 }
 
 /// Parts the character that reaches over a column from what is at it: both halves become blank.

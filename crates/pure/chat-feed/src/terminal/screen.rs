@@ -4,6 +4,8 @@
 //! 80 × 24. What was on the alternate screen is gone with it, as in a terminal: the lines as they were printed can still
 //! be shown by [`super::Terminal`].
 
+mod spared;
+
 use avt::{Pen, Terminal};
 
 use super::style::{Color, Part, Style};
@@ -25,7 +27,7 @@ pub fn lines(printed: Printed<'_>, (columns, rows): (usize, usize)) -> Vec<Line>
     if !text.contains("\r\n") {
         terminal.feed("\u{1b}[20h");
     }
-    terminal.feed(text.as_ref());
+    spared::feed(&mut terminal, &text, (columns, rows));
     let screen = terminal.screen();
     let mut lines: Vec<Line> = screen.all_lines().map(line).collect();
     while lines.last().is_some_and(|line| line.text.is_empty()) {

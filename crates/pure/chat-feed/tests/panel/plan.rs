@@ -110,3 +110,43 @@ fn the_plan_has_its_newest_state_and_its_steps() {
     );
     assert_eq!(plan.steps[0].changes[0].now, None);
 }
+
+#[test]
+fn plans_of_agents_side_by_side_are_one_row_each() {
+    let entries = |words: &str| json!([{"content": words, "status": "pending"}]);
+    let of_agent = |agent: &str, words: &str| {
+        let payload = json!({"turnId": "t", "parentToolCallId": agent, "entries": entries(words)});
+        ("plan", payload)
+    };
+    let own = |turn: &str, words: &str| {
+        let payload = json!({"turnId": turn, "entries": entries(words)});
+        ("plan", payload)
+    };
+    let (_, renderer) = session(&[
+        (
+            "tool_call",
+            json!({"turnId": "t", "toolCallId": "a", "toolName": "Task", "args": {}}),
+        ),
+        (
+            "tool_call",
+            json!({"turnId": "t", "toolCallId": "b", "toolName": "Task", "args": {}}),
+        ),
+        own("t", "one"),
+        of_agent("a", "two"),
+        of_agent("b", "three"),
+        own("t", "four"),
+        of_agent("a", "five"),
+        of_agent("b", "six"),
+        own("t", "seven"),
+        own("later", "eight"),
+    ]);
+    let plans = renderer
+        .feed()
+        .rows()
+        .filter_map(|block| match &block.body {
+            BlockBody::Plan(entries) => Some((block.depth, entries[0].content.as_str())),
+            _ => None,
+        });
+    let newest = [(1, "five"), (1, "six"), (0, "seven"), (0, "eight")];
+    assert_eq!(plans.collect::<Vec<_>>(), newest);
+}

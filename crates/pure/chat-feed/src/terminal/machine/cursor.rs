@@ -1,7 +1,8 @@
 //! Where the cursor is and goes.
 
-use super::Machine;
+use super::{Machine, Saved};
 use crate::terminal::row::Column;
+use crate::terminal::style::{Part, Style};
 
 /// The cursor does not jump further into empty space than any screen is wide.
 const JUMP_COLUMNS: usize = 512;
@@ -49,16 +50,26 @@ impl Machine {
 
     pub(super) fn save(&mut self) {
         let column = self.column();
-        self.saved = Some((self.n_settled + self.row, column));
+        self.saved = Some(Saved {
+            line: self.n_settled + self.row,
+            column,
+            style: self.style,
+        });
     }
 
     pub(super) fn restore(&mut self) {
-        let Some((line, column)) = self.saved else {
+        let Some(saved) = self.saved else {
             return;
         };
         self.leave_corner();
-        self.go_to(line.saturating_sub(self.n_settled).min(self.rows.len() - 1));
-        self.jump(column);
+        let row = saved.line.saturating_sub(self.n_settled);
+        self.go_to(row.min(self.rows.len() - 1));
+        self.jump(saved.column);
+        // The stream and the link are what they are now: no terminal keeps them.
+        self.style = Style {
+            link: self.style.link,
+            ..saved.style.with(Part::Stderr, self.style.stderr())
+        };
     }
 
     pub(super) fn address(&mut self, row: u16, column: u16) {

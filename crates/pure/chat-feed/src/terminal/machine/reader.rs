@@ -2,7 +2,7 @@
 
 use anstyle_parse::{Params, Parser, Perform};
 
-use super::Machine;
+use super::{Machine, Saved};
 use crate::terminal::links::Links;
 use crate::terminal::row::{Column, Row};
 use crate::terminal::style::{Part, Stream, Style};
@@ -38,7 +38,7 @@ enum State {
 pub(in crate::terminal) struct FreshLine {
     pub(in crate::terminal) line: usize,
     style: Style,
-    saved: Option<(usize, usize)>,
+    saved: Option<Saved>,
 }
 
 impl Reader {
