@@ -161,7 +161,6 @@ fn what_no_rule_knows_is_what_is_listed_here() {
         list(
             "claude-small",
             &[
-                ("block fallback", 1),
                 ("result", 1),
                 ("started", 1),
                 ("tool_result without an id", 2),

@@ -11,7 +11,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
 use crate::error::{Error, without_position};
-use crate::json::{Extra, Json};
+use crate::json::{Extra, ExtraReader, Json};
 use crate::payload::Payload;
 use crate::schema::Key;
 
@@ -242,6 +242,7 @@ impl<'de> Visitor<'de> for EventVisitor {
         let mut event_type: Option<String> = None;
         let mut payload: Option<Payload> = None;
         let mut kept: Option<Json> = None;
+        let mut extra = ExtraReader::default();
         let mut event = ChatEvent::default();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match &*key.0 {
@@ -269,12 +270,13 @@ impl<'de> Visitor<'de> for EventVisitor {
                     }
                     _ => kept = Some(map.next_value()?),
                 },
-                unknown => event.extra.insert(unknown, map.next_value()?),
+                unknown => extra.insert(unknown, map.next_value()?),
             }
         }
         let Some(event_type) = event_type else {
             return Err(serde::de::Error::missing_field("type"));
         };
+        event.extra = extra.done();
         // Of doubled keys the last counts, so a payload read for another type is read again by the lenient way.
         event.payload = match payload {
             Some(payload) if payload.event_type() == event_type && kept.is_none() => payload,

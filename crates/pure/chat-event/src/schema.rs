@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
-use crate::json::Extra;
+use crate::json::{Extra, ExtraReader};
 
 /// An object key, borrowed from the input where it has no escapes.
 pub(crate) struct Key<'de>(pub(crate) Cow<'de, str>);
@@ -62,14 +62,14 @@ pub(crate) fn fill<'de, A: MapAccess<'de>>(
     map: &mut A,
     slots: &mut [(&'static str, &mut dyn Slot<'de, A>)],
 ) -> Result<Extra, A::Error> {
-    let mut extra = Extra::default();
+    let mut extra = ExtraReader::default();
     while let Some(key) = map.next_key::<Key<'de>>()? {
         match slots.iter_mut().find(|(name, _)| *name == &*key.0) {
             Some((name, slot)) => slot.fill(map, name)?,
             None => extra.insert(&key.0, map.next_value()?),
         }
     }
-    Ok(extra)
+    Ok(extra.done())
 }
 
 /// Declares one payload: `field: Type = "jsonName" required | optional | default`, and `cold` behind it where a body is

@@ -310,6 +310,32 @@ fn holes_that_the_log_explains_are_none() {
     );
 }
 
+/// As Python writes JSON: with a blank behind each colon and comma.
+#[test]
+fn an_id_that_stands_twice_is_a_conflict_or_a_double_however_the_number_is_spelled() {
+    let line = |seq: &str, text: &str| {
+        format!(
+            r#"{{{seq}"id": "e1", "timestamp": 1, "sessionId": "s1", "type": "user_message", "payload": {{"text": "{text}"}}}}"#
+        )
+    };
+    for (first, second) in [
+        (r#""seq": 1, "#, r#""seq": 22, "#),
+        (r#""seq" : 1 , "#, r#" "seq":1,"#),
+        (r#""seq":1, "#, ""),
+        (r#""seq":null,"#, r#""seq":null,"#),
+    ] {
+        for (text, duplicates, conflicts) in [("a", 1, 0), ("b", 0, 1)] {
+            let log = [line(first, "a"), line(second, text)].join("\n");
+            let (_, report) = read(&[log.as_bytes()]);
+            assert_eq!(
+                (report.events, report.duplicates, report.conflicts),
+                (1, duplicates, conflicts),
+                "{log}"
+            );
+        }
+    }
+}
+
 #[test]
 fn events_without_id_are_named_by_their_lines() {
     let log = b"\n{\"type\":\"turn_end\"}\n{\"type\":\"turn_end\"}{\"type\":\"turn_end\"}\n";

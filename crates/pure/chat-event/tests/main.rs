@@ -11,4 +11,6 @@ mod compaction;
 mod direct;
 mod frames;
 mod jsonl;
+mod lists;
+mod many_keys;
 mod schema;

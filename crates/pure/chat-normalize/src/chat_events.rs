@@ -4,6 +4,7 @@
 //! events is read as the lines that it is, or as one; so is what a server answers who asks for events.
 
 use chat_event::compaction::Folded;
+use chat_event::jsonl::salvage_list;
 use chat_event::payload::LogGap;
 use chat_event::{ChatEvent, Payload};
 use serde_json::Value;
@@ -130,42 +131,103 @@ pub(crate) fn complete(event: &mut ChatEvent, line_no: u64, nth: usize, session_
     }
 }
 
-/// Hands on the events of a line, each with how many stand before it: two writers leave several, and a list can be a line
-/// or have a line for each. Returned is what is left over, behind why it is no event.
-pub(crate) fn events_in<'t>(
-    text: &'t str,
-    take: &mut dyn FnMut(ChatEvent, usize),
-) -> Option<(String, &'t str)> {
+/// What stands in a line: an event, or what is said of it and the text where it is none.
+pub(crate) type Piece<'t> = Result<ChatEvent, (String, &'t str)>;
+
+/// So much of a line is told for itself that is no event. A line can hold millions of such things.
+const MAX_UNREAD: usize = 32;
+
+/// Hands on what a line gives in its order, each with how many events stand before it.
+struct Pieces<'t, 'f> {
+    take: &'f mut dyn FnMut(usize, Piece<'t>),
+    n_events: usize,
+    n_unread: usize,
+    /// What is no event waits for the next one: where none comes, other words may be said of all of it.
+    waiting: Vec<(String, &'t str)>,
+    /// The first that is not told for itself.
+    beyond: Option<(String, &'t str)>,
+}
+
+impl<'t, 'f> Pieces<'t, 'f> {
+    fn new(take: &'f mut dyn FnMut(usize, Piece<'t>)) -> Self {
+        Pieces {
+            take,
+            n_events: 0,
+            n_unread: 0,
+            waiting: Vec::new(),
+            beyond: None,
+        }
+    }
+
+    fn event(&mut self, event: ChatEvent) {
+        self.tell();
+        (self.take)(self.n_events, Ok(event));
+        self.n_events += 1;
+    }
+
+    fn unread(&mut self, text: &'t str, why: impl FnOnce() -> String) {
+        self.n_unread += 1;
+        if self.n_unread <= MAX_UNREAD {
+            self.waiting.push((why(), text));
+        } else if self.beyond.is_none() {
+            self.beyond = Some((why(), text));
+        }
+    }
+
+    fn tell(&mut self) {
+        for unread in self.waiting.drain(..) {
+            (self.take)(self.n_events, Err(unread));
+        }
+    }
+
+    fn end(mut self) {
+        self.tell();
+        if let Some((why, text)) = self.beyond {
+            let n_more = self.n_unread - MAX_UNREAD;
+            let why = format!("{n_more} more parts of it are no events, the first one: {why}");
+            (self.take)(self.n_events, Err((why, text)));
+        }
+    }
+}
+
+/// Hands on the events of a line, and what is none: two writers leave several, and a list can be a line or have a line for
+/// each. What is damaged or no event costs nothing else.
+pub(crate) fn events_in<'t>(text: &'t str, take: &mut dyn FnMut(usize, Piece<'t>)) {
     let line = text.trim_end();
     // In a list a comma follows each but the last.
     let why = match ChatEvent::from_json(line.strip_suffix(',').unwrap_or(line)) {
-        Ok(event) => {
-            take(event, 0);
-            return None;
-        }
+        Ok(event) => return take(0, Ok(event)),
         Err(why) => why,
     };
-    let trimmed = text.trim();
-    let mut rest = trimmed.strip_prefix('[').unwrap_or(trimmed);
-    let mut n_taken = 0;
+    let mut pieces = Pieces::new(take);
     let between = |c: char| c == ',' || c.is_whitespace();
-    loop {
-        let value = rest.trim_start_matches(between);
-        let mut stream = serde_json::Deserializer::from_str(value).into_iter::<&RawValue>();
-        let Some(Ok(raw)) = stream.next() else { break };
-        let Ok(event) = ChatEvent::from_json(raw.get()) else {
-            break;
-        };
-        take(event, n_taken);
-        n_taken += 1;
-        rest = value.get(stream.byte_offset()..).unwrap_or("");
+    salvage_list(text, &mut |within, piece| match piece {
+        Ok(event) => pieces.event(event),
+        Err(why) => {
+            let begin = within.start;
+            let part = text.get(within).unwrap_or_default();
+            pieces.unread(part.trim_matches(between), || {
+                format!("{why}, in what begins at {}", place(text, begin))
+            });
+        }
+    });
+    // Where nothing is an event, all of it is what could not be read.
+    if pieces.n_events == 0 && pieces.n_unread > 0 {
+        return (pieces.take)(0, Err((why.reason(), text.trim())));
     }
-    // Where nothing was an event, all of it is left over.
-    let left = match n_taken {
-        0 => trimmed,
-        _ => rest.trim_matches(between),
-    };
-    (!matches!(left, "" | "[" | "]" | "[]" | ",")).then(|| (why.reason(), left))
+    pieces.end();
+}
+
+/// Where a byte of a line stands, in words. A list may be printed over many lines.
+fn place(text: &str, at: usize) -> String {
+    let before = text.get(..at).unwrap_or_default();
+    match before.rsplit_once('\n') {
+        None => format!("byte {}", at + 1),
+        Some((lines, within)) => {
+            let n_before = lines.matches('\n').count() + 1;
+            format!("byte {} of line {}", within.len() + 1, n_before + 1)
+        }
+    }
 }
 
 /// What a server answers who asks for events (`protocol.md` 4).
@@ -178,22 +240,26 @@ struct Answer<'t> {
 impl Normalizer for ChatEvents {
     /// Text, so that what an event bears is passed on as it stands.
     fn text(&mut self, emitter: &mut Emitter, text: &str) -> bool {
+        let is_first = emitter.line_no == 1;
+        let mut take = |nth, piece: Piece<'_>| match piece {
+            Ok(event) => self.event(emitter, event, nth),
+            Err((why, text)) => emitter.unreadable(&why, text),
+        };
         // Nothing else stands beside an answer.
-        if emitter.line_no == 1
+        if is_first
             && text.contains("\"events\"")
             && let Ok(answer) = serde_json::from_str::<Answer<'_>>(text)
         {
-            for (nth, raw) in answer.events.into_iter().enumerate() {
+            let mut pieces = Pieces::new(&mut take);
+            for raw in answer.events {
                 match ChatEvent::from_json(raw.get()) {
-                    Ok(event) => self.event(emitter, event, nth),
-                    Err(why) => emitter.unreadable(&why.reason(), raw.get()),
+                    Ok(event) => pieces.event(event),
+                    Err(why) => pieces.unread(raw.get(), || why.reason()),
                 }
             }
-            return true;
-        }
-        let rest = events_in(text, &mut |event, nth| self.event(emitter, event, nth));
-        if let Some((reason, rest)) = rest {
-            emitter.unreadable(&reason, rest);
+            pieces.end();
+        } else {
+            events_in(text, &mut take);
         }
         true
     }

@@ -12,6 +12,7 @@ mod content;
 mod exec;
 mod items;
 mod outcome;
+mod reviews;
 mod rollout;
 mod session;
 mod texts;

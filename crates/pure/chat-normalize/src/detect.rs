@@ -9,7 +9,7 @@ use chat_event::jsonl::{LineContent, LineSplitter, foreign_format};
 use serde_json::Value;
 
 use crate::dialect::{Dialect, Form, TABLE};
-use crate::value::{event_data, parse_document, parse_line};
+use crate::parse::{event_data, parse_document, parse_line};
 
 /// How much of a source is looked at before it is called no session.
 pub const HEAD_BYTES: usize = 64 * 1024;
@@ -142,6 +142,10 @@ pub(crate) struct Detector {
     is_printed: bool,
     /// So far it is the bracket of a list, and nothing else.
     is_list: bool,
+    /// Of the lines behind the one that begins a document: those that are values of their own and speak for a dialect, and
+    /// those that can be parts of it.
+    n_own: u64,
+    n_parts: u64,
 }
 
 /// A document that is printed over several lines is put together up to this size.
@@ -160,6 +164,7 @@ impl Detector {
             return None;
         }
         let parsed = parse_line(trimmed);
+        let mut is_own = false;
         for value in &parsed.values {
             match verdict(value) {
                 // A list with a line for each event is read by these lines, however long it is, and whatever is told
@@ -169,9 +174,18 @@ impl Detector {
                     return Some(Dialect::ChatEvents);
                 }
                 Some((dialect, true)) if !self.is_printed => return Some(dialect),
-                Some((dialect, _)) => self.weak = self.weak.or(Some(dialect)),
+                Some((dialect, _)) => {
+                    self.weak = self.weak.or(Some(dialect));
+                    is_own = parsed.rest.is_none();
+                }
                 None => {}
             }
+        }
+        if self.document.is_some() {
+            let begins = ['{', '}', '[', ']', '"', ','];
+            let is_part = parsed.rest.is_some() && trimmed.starts_with(begins);
+            self.n_own += u64::from(is_own);
+            self.n_parts += u64::from(is_part);
         }
         if self.first.is_none() {
             let found = match parsed.values.first() {
@@ -238,18 +252,27 @@ impl Detector {
 
     /// Whether enough was seen to call it no session.
     pub(crate) fn gave_up(&self) -> bool {
-        let limit = if self.document.is_some() {
-            MAX_DOCUMENT_BYTES
-        } else {
-            HEAD_BYTES
-        };
-        (self.weak.is_none() || self.is_printed) && self.bytes >= limit
+        match self.document {
+            // What is neither read as lines by now nor whole is too long.
+            Some(_) => self.bytes >= MAX_DOCUMENT_BYTES,
+            None => self.weak.is_none() && self.bytes >= HEAD_BYTES,
+        }
     }
 
-    /// Whether enough was seen to go by what is likely.
-    pub(crate) fn settled(&self) -> Option<Dialect> {
-        self.weak
-            .filter(|_| self.document.is_none() && self.bytes >= HEAD_BYTES)
+    /// Whether enough was seen to go by what is likely. A document that seemed to begin is none then: its line is torn.
+    pub(crate) fn settled(&mut self) -> Option<Dialect> {
+        let is_seen = match self.document {
+            None => self.bytes >= HEAD_BYTES,
+            // What is printed has lines that are values, too, but few.
+            Some(_) if self.is_printed => false,
+            Some(_) => {
+                let is_mostly_own = self.n_own > self.n_parts && self.bytes >= HEAD_BYTES;
+                is_mostly_own || (self.n_own > 0 && self.bytes >= MAX_DOCUMENT_BYTES)
+            }
+        };
+        let dialect = self.weak.filter(|_| is_seen)?;
+        self.document = None;
+        Some(dialect)
     }
 
     pub(crate) fn not_a_session(&self) -> NotASession {

@@ -35,7 +35,7 @@ pub struct Report {
     pub lines: u64,
     /// Events made.
     pub events: u64,
-    /// Lines that could not be read; each gave a `notice`.
+    /// Lines, and parts of them, that could not be read; each gave a `notice`.
     pub unreadable: u64,
     /// Lines and parts that no rule knows, by their kind; each gave a `raw`.
     pub raw: BTreeMap<String, u64>,
@@ -373,11 +373,15 @@ impl Emitter {
 
     fn next_tag(&mut self, stem: &str) -> String {
         self.n_of_line += 1;
-        if self.n_of_line == 1 {
-            stem.to_owned()
-        } else {
-            format!("{stem}{}", self.n_of_line)
-        }
+        numbered(stem, self.n_of_line)
+    }
+}
+
+/// What tells the events of a line apart that are called alike: from the second on, its number.
+pub(crate) fn numbered(stem: &str, nth: u32) -> String {
+    match nth {
+        1 => stem.to_owned(),
+        nth => format!("{stem}{nth}"),
     }
 }
 

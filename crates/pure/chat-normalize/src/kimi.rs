@@ -19,10 +19,11 @@ use chat_event::payload::{
     Compaction, PermissionRequest, PermissionResolved, SessionStart, ToolResult, Usage,
 };
 use chat_event::{Extra, Json};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::dialect::Normalizer;
 use crate::emit::Emitter;
+use crate::tool::attached;
 use crate::track::{NewCall, Track, tool_error};
 use crate::untold_edits::edit_by_args;
 use crate::value::{count_of, is_true, millis, str_of, text_of};
@@ -172,13 +173,14 @@ impl Kimi {
     fn result(&mut self, emitter: &mut Emitter, event: &Value) {
         let id = text_of(event, "toolCallId").unwrap_or("");
         let told = event.get("result").unwrap_or(&Value::Null);
-        let output = match told.get("output") {
-            Some(Value::String(text)) => text.clone(),
+        let (output, attachments) = match told.get("output") {
+            Some(Value::String(text)) => (text.clone(), Vec::new()),
             Some(Value::Array(blocks)) => {
                 let texts = blocks.iter().filter_map(|block| str_of(block, "text"));
-                texts.collect::<Vec<_>>().join("\n")
+                let attachments = blocks.iter().filter_map(attachment);
+                (texts.collect::<Vec<_>>().join("\n"), attachments.collect())
             }
-            _ => String::new(),
+            _ => (String::new(), Vec::new()),
         };
         let failed = is_true(told, "isError");
         let exit_code = output
@@ -194,6 +196,7 @@ impl Kimi {
             }
             .filter(|_| !failed),
             exit_code: exit_code.filter(|_| failed),
+            extra: attached(attachments),
             ..ToolResult::default()
         };
         let Some(call) = self.track.result(emitter, id, result) else {
@@ -241,6 +244,21 @@ impl Kimi {
         };
         emitter.add_as(&format!("{call_id}:answer"), &place, resolved);
     }
+}
+
+/// A picture, a sound or a film among the blocks of a result: `{type: "image_url", imageUrl: {url}}` and the like.
+fn attachment(block: &Value) -> Option<Value> {
+    let kind = str_of(block, "type")?.strip_suffix("_url")?;
+    let held = [format!("{kind}Url"), format!("{kind}_url")];
+    let held = held.iter().find_map(|key| block.get(key))?;
+    let at = text_of(held, "url").or_else(|| held.as_str())?;
+    let data = at
+        .strip_prefix("data:")
+        .and_then(|rest| rest.split_once(";base64,"));
+    Some(match data {
+        Some((media_type, data)) => json!({"mediaType": media_type, "data": data}),
+        None => json!({"mediaType": format!("{kind}/*"), "ref": at}),
+    })
 }
 
 /// The tokens of an answer, or of what else asked the model.

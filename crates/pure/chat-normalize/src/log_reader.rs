@@ -10,7 +10,7 @@ use chat_event::{ChatEvent, Extra, Payload};
 
 use crate::chat_events::{Numbers, complete, events_in};
 use crate::detect::HEAD_BYTES;
-use crate::emit::{AT_REST, known_time, unreadable_notice};
+use crate::emit::{AT_REST, known_time, numbered, unreadable_notice};
 
 /// What the beginning of a source shows of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -223,10 +223,12 @@ impl Lines<'_> {
         content: LineContent<'_>,
         take: &mut dyn FnMut(&mut ChatEvent),
     ) {
-        let unreadable =
-            |lines: &Self, reason: &str, text: &str, take: &mut dyn FnMut(&mut ChatEvent)| {
-                let notice = unreadable_notice(line_no, reason, text);
-                lines.say(line_no, "unreadable", notice, take);
+        let mut n_notices = 0;
+        let mut unreadable =
+            |lines: &Self, why: &str, text: &str, take: &mut dyn FnMut(&mut ChatEvent)| {
+                n_notices += 1;
+                let notice = unreadable_notice(line_no, why, text);
+                lines.say(line_no, &numbered("unreadable", n_notices), notice, take);
             };
         let bytes = match content {
             LineContent::Bytes(bytes) => bytes,
@@ -243,13 +245,10 @@ impl Lines<'_> {
         if text.trim().is_empty() {
             return;
         }
-        let rest = events_in(&text, &mut |mut event, nth| {
-            self.hand_on(&mut event, line_no, nth, take);
+        events_in(&text, &mut |nth, piece| match piece {
+            Ok(mut event) => self.hand_on(&mut event, line_no, nth, take),
+            Err((why, text)) => unreadable(self, &why, text, take),
         });
-        let n_notices = rest.iter().len();
-        if let Some((reason, rest)) = rest {
-            unreadable(self, &reason, rest, take);
-        }
         if !is_utf8 {
             let notice = Notice {
                 level: "warning".to_owned(),
@@ -258,9 +257,8 @@ impl Lines<'_> {
                 line: Some(line_no),
                 extra: Extra::default(),
             };
-            // The second of a line bears its number.
-            let tag = if n_notices == 0 { "notice" } else { "notice2" };
-            self.say(line_no, tag, notice, take);
+            let tag = numbered("notice", n_notices + 1);
+            self.say(line_no, &tag, notice, take);
         }
     }
 }

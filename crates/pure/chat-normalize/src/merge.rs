@@ -44,6 +44,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use chat_event::{ChatEvent, Payload};
 
 use crate::emit::{clean_id, hash, short_hash};
+use crate::recent::Recent;
 use calls::Calls;
 use facts::{Fact, fact_of};
 use turns::Turns;
@@ -97,6 +98,8 @@ pub struct Merge {
     n_waiting: u64,
     seen: HashMap<u64, (u64, u32)>,
     ids: HashSet<u64>,
+    /// The last number put behind an id that came more than once, of those that came last.
+    repeats: Recent<u32>,
     sources: u32,
     ended: u32,
     status: Option<(String, Option<String>)>,
@@ -356,15 +359,21 @@ impl Merge {
         if self.log == Some(source) || self.stands(&event) {
             return event.id;
         }
-        let mut n = 0;
-        let id = event.id.clone();
-        while !self.ids.insert(hash(event.id.as_bytes())) {
-            n += 1;
-            event.id = clean_id(&match self.log {
-                None => format!("{id}~s{source}.{n}"),
+        if !self.ids.insert(hash(event.id.as_bytes())) {
+            let stem = match self.log {
+                None => format!("{}~s{source}", event.id),
                 // Others that tell the log number theirs, too.
-                Some(_) => format!("{id}~{}.{n}", short_hash(&payload_text(&event))),
-            });
+                Some(_) => format!("{}~{}", event.id, short_hash(&payload_text(&event))),
+            };
+            // The number is kept: an id that stands everywhere must not be counted through each time.
+            let n = self.repeats.entry(&stem);
+            loop {
+                *n += 1;
+                event.id = clean_id(&format!("{stem}.{n}"));
+                if self.ids.insert(hash(event.id.as_bytes())) {
+                    break;
+                }
+            }
         }
         let id = event.id.clone();
         self.over = self.is_over_with(&event);

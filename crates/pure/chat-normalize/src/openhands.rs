@@ -9,6 +9,7 @@
 //! Formats: notes on formats, 10.3. V0 and outputs are seen in public files; of V1 the classes are known, no capture.
 
 mod actions;
+mod asks;
 mod failures;
 mod sdk;
 mod session;
@@ -94,7 +95,7 @@ impl Normalizer for OpenHands {
     }
 
     fn rest(&mut self, emitter: &mut Emitter) {
-        self.session.fail(emitter);
+        self.session.rest(emitter);
     }
 
     fn finish(&mut self, emitter: &mut Emitter) {

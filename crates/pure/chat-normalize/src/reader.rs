@@ -14,7 +14,8 @@ use serde_json::Value;
 use crate::detect::{Detector, HEAD_BYTES, NotASession, foreign};
 use crate::dialect::{Dialect, TABLE};
 use crate::emit::{Emitter, Report, hash, short_hash};
-use crate::value::{event_data, parse_document, parse_line, text_of};
+use crate::parse::{event_data, parse_document, parse_line};
+use crate::value::text_of;
 use held::{Held, HeldLine};
 use running::Running;
 
@@ -284,6 +285,8 @@ impl Core {
             running.line(&held);
         }
         self.running = Some(running);
+        // What it keeps of a document is of no use any more.
+        self.detector = Detector::default();
     }
 
     fn end(&mut self, arrival_ms: i64) {

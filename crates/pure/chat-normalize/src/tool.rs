@@ -63,6 +63,15 @@ pub(crate) fn error(code: Option<&str>, message: &str) -> ToolError {
     }
 }
 
+/// What stands beside a result that has these attachments: `[{name?, mediaType, data | ref}]`.
+pub(crate) fn attached(attachments: Vec<Value>) -> Extra {
+    let mut extra = Extra::default();
+    if !attachments.is_empty() {
+        extra.insert("attachments", Json::from(Value::Array(attachments)));
+    }
+    extra
+}
+
 /// The result of a call to which none came.
 pub(crate) fn unanswered(call_id: &str, interrupted: bool) -> ToolResult {
     if interrupted {

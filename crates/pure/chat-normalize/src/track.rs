@@ -134,6 +134,14 @@ impl Track {
         self.order.values().next_back().cloned()
     }
 
+    /// The ids under which the newest call and those before it in its response wait, the newest first.
+    pub(crate) fn newest_of_response(&self) -> impl Iterator<Item = &String> {
+        let response_of = |id: &String| Some(&self.waiting(id)?.place.response_id);
+        let newest = self.order.values().next_back().and_then(response_of);
+        let newest_first = self.order.values().rev();
+        newest_first.take_while(move |id| response_of(id) == newest)
+    }
+
     /// The call within which events are told now.
     pub(crate) fn parent(&self) -> Option<&str> {
         self.parents.last().map(String::as_str)

@@ -12,6 +12,13 @@ pub(crate) fn counted<N: TryInto<u64>>(n: N, one: &str, many: &str) -> String {
     numbers::count(n.try_into().unwrap_or(u64::MAX), one, many)
 }
 
+/// Which model answers now, in place of which, and why.
+pub(crate) fn answers_in_place(now: &str, before: Option<&str>, why: Option<&str>) -> String {
+    let before = before.unwrap_or("another model");
+    let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
+    format!("{now} answers in place of {before}{why}")
+}
+
 /// The first line of `text`, cut to what a card shows.
 pub(crate) fn one_line(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or("").trim_end();

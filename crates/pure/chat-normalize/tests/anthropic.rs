@@ -2,7 +2,7 @@
 
 use crate::support::{Read, assert_sound, read_lines, told};
 use chat_event::{ChatEvent, Payload};
-use chat_normalize::Dialect;
+use chat_normalize::{Detection, Dialect, detect};
 use serde_json::{Value, json};
 
 fn read(lines: &[Value]) -> Read {
@@ -451,4 +451,24 @@ fn a_text_that_citations_split_is_one_and_searches_tell_what_they_found() {
         .filter(|line| line.starts_with("done"))
         .collect();
     assert_eq!(texts, ["done It is so.", "done Another text."]);
+}
+
+#[test]
+fn a_model_that_takes_over_is_named_in_streams_and_whole_messages() {
+    let takes_over = json!({"type": "fallback", "from": {"model": "m-2"}, "to": {"model": "m-1"}});
+    let notice = "notice m-1 answers in place of m-2";
+    let stream = [
+        vec![start("a1")],
+        block(0, takes_over.clone(), &[]),
+        text(1, "Here."),
+        end("end_turn"),
+    ]
+    .concat();
+    assert!(said(&stream).iter().any(|line| line == notice));
+    // The block alone tells whose message it is.
+    let message =
+        json!({"role": "assistant", "content": [takes_over, {"type": "text", "text": "Here."}]});
+    let found = detect(format!("{message}\n").as_bytes(), true);
+    assert_eq!(found, Detection::Found(Dialect::AnthropicMessages));
+    assert!(said(&[message]).iter().any(|line| line == notice));
 }

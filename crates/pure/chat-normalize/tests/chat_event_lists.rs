@@ -135,6 +135,112 @@ fn of_a_list_that_is_cut_off_the_events_before_are_read_and_the_rest_is_told() {
     }
 }
 
+/// The ids of the events, and of what could not be read why and what stands there.
+fn told(events: &[ChatEvent]) -> (Vec<&str>, Vec<(String, String)>) {
+    let mut ids = Vec::new();
+    let mut unread = Vec::new();
+    for event in events {
+        match &event.payload {
+            Payload::Notice(notice) => {
+                let found = notice.extra.get("found").unwrap().as_str().unwrap();
+                unread.push((notice.text.clone(), found.into_owned()));
+            }
+            _ => ids.push(event.id.as_str()),
+        }
+    }
+    (ids, unread)
+}
+
+#[test]
+fn an_item_that_is_no_event_costs_itself_and_is_told_with_its_place() {
+    let wrong = json!({"id": 5, "type": "turn_end", "payload": {}});
+    let all = json!([event(0), wrong, event(2), 7, event(4)]);
+    let text = all.to_string();
+    let why = "id: invalid type: integer `5`, expected a string";
+    let at = text.find("{\"id\":5").unwrap() + 1;
+    for piece in [1, 50, text.len()] {
+        let events = read(&text, piece);
+        let (ids, unread) = told(&events);
+        assert_eq!(ids, ["e0", "e2", "e4"]);
+        let [(first, found), (_, other)] = &unread[..] else {
+            panic!("{unread:?}");
+        };
+        let wanted = format!("Line 1 could not be read: {why}, in what begins at byte {at}");
+        assert_eq!((first, found), (&wanted, &wrong.to_string()));
+        assert_eq!(other, "7");
+        let ids: Vec<&str> = events.iter().map(|event| event.id.as_str()).collect();
+        assert_eq!(ids, ["e0", "l1:unreadable", "e2", "l1:unreadable2", "e4"]);
+    }
+    let printed = serde_json::to_string_pretty(&all).unwrap();
+    let events = read(&printed, 100);
+    let (ids, unread) = told(&events);
+    assert_eq!(ids, ["e0", "e2", "e4"]);
+    let line = printed
+        .lines()
+        .position(|line| line.contains("\"id\": 5"))
+        .unwrap();
+    let place = format!("in what begins at byte 3 of line {line}");
+    assert!(unread[0].0.ends_with(&place), "{unread:?}");
+}
+
+#[test]
+fn an_item_that_is_torn_costs_itself() {
+    let [first, torn, third, last] = [0, 1, 2, 3].map(|n| event(n).to_string());
+    for cut in 1..torn.len() {
+        let torn = &torn[..cut];
+        let mut reader = SessionReader::with_dialect(Context::default(), Dialect::ChatEvents);
+        let mut events = Vec::new();
+        let text = format!("[{first},{torn}{third},{last}]");
+        reader.push(text.as_bytes(), AT_REST, &mut events).unwrap();
+        reader.finish(AT_REST, &mut events).unwrap();
+        let (ids, unread) = told(&events);
+        assert_eq!(ids, ["e0", "e2", "e3"], "{torn}");
+        let [(_, found)] = &unread[..] else {
+            panic!("{unread:?}");
+        };
+        assert_eq!(found, torn.trim_end_matches([',', ' ']));
+    }
+}
+
+#[test]
+fn of_an_answer_that_is_cut_off_the_events_before_are_read() {
+    let answer = json!({"epoch": "x", "events": [event(0), event(1), event(2)]});
+    for text in [
+        answer.to_string(),
+        serde_json::to_string_pretty(&answer).unwrap(),
+    ] {
+        let cut = &text[..text.rfind("\"payload\"").unwrap()];
+        let events = read(cut, cut.len());
+        let (ids, unread) = told(&events);
+        assert_eq!(ids, ["e0", "e1"], "{cut}");
+        assert_eq!(unread.len(), 2, "{cut}");
+    }
+}
+
+#[test]
+fn what_is_said_of_one_line_is_bounded() {
+    let [first, last] = [event(0).to_string(), event(1).to_string()];
+    let many = "{\"a\":1},".repeat(10_000);
+    let answer = format!("{{\"events\":[{first},{many}{last}]}}");
+    for text in [format!("[{first},{many}{last}]"), answer] {
+        let events = read(&text, 5000);
+        let (ids, unread) = told(&events);
+        assert_eq!((ids, unread.len()), (vec!["e0", "e1"], 33));
+        let last = &unread[32].0;
+        assert!(
+            last.contains("9968 more parts of it are no events"),
+            "{last}"
+        );
+    }
+    // Where nothing is an event, it is one thing that could not be read.
+    let mut reader = SessionReader::with_dialect(Context::default(), Dialect::ChatEvents);
+    let mut events = Vec::new();
+    let text = format!("[{many}1]");
+    reader.push(text.as_bytes(), AT_REST, &mut events).unwrap();
+    reader.finish(AT_REST, &mut events).unwrap();
+    assert_eq!(told(&events).1.len(), 1);
+}
+
 #[test]
 fn events_without_ids_that_share_a_line_are_told_apart() {
     let mut all: Vec<Value> = (0..3).map(event).collect();

@@ -633,3 +633,145 @@ fn a_call_that_is_interrupted_was_not_refused() {
     assert_eq!(read(&[ask.clone(), answer("deny")]), refused, "told once");
     assert_eq!(read(&[ask]), refused);
 }
+
+/// What an MCP server asked and what came of it.
+fn forms(lines: &[Value]) -> Vec<String> {
+    let read = read_lines(Dialect::ClaudeStream, lines);
+    assert_sound("a stream", &read.events);
+    assert!(read.report.raw.is_empty(), "{:?}", read.report);
+    let told = read.events.iter().filter_map(|event| match &event.payload {
+        Payload::QuestionRequest(asked) => {
+            let asked = asked.questions.iter().map(|question| {
+                let options = question.options.iter();
+                let options: Vec<&str> = options.map(|option| option.label.as_str()).collect();
+                let header = question.header.as_deref().unwrap_or("-");
+                format!("{} {header} {:?} {options:?}", question.id, question.text)
+            });
+            Some(asked.collect::<Vec<_>>().join("; "))
+        }
+        Payload::QuestionResolved(answer) => {
+            let answers = answer
+                .answers
+                .as_ref()
+                .map(|json| json.as_text().to_string());
+            Some(format!(
+                "{} {}",
+                answer.outcome,
+                answers.as_deref().unwrap_or("-")
+            ))
+        }
+        _ => None,
+    });
+    told.collect()
+}
+
+#[test]
+fn what_a_server_asks_over_the_control_channel_is_a_question() {
+    let ask = |more: Value| {
+        let mut request = json!({"subtype": "elicitation", "mcp_server_name": "tracker", "message": "File it where?"});
+        for (name, value) in more.as_object().unwrap() {
+            request[name] = value.clone();
+        }
+        json!({"type": "control_request", "request_id": "e1", "request": request})
+    };
+    let answer = |answer: Value| {
+        json!({"type": "control_response", "response":
+            {"subtype": "success", "request_id": "e1", "response": answer}})
+    };
+    let form = ask(
+        json!({"mode": "form", "requested_schema": {"type": "object", "properties": {
+        "project": {"type": "string", "title": "Project", "enum": ["web", "app"]},
+        "urgent": {"type": "boolean", "description": "At once?"}}}}),
+    );
+    let asked = r#"project Project "File it where?\nProject" ["web", "app"]; urgent urgent "At once?" ["true", "false"]"#;
+    for (then, outcome) in [
+        (
+            answer(json!({"action": "accept", "content": {"project": "web", "urgent": true}})),
+            r#"answered {"project":"web","urgent":true}"#,
+        ),
+        (answer(json!({"action": "decline"})), "rejected -"),
+        (answer(json!({"action": "cancel"})), "expired -"),
+        (
+            json!({"type": "control_cancel_request", "request_id": "e1"}),
+            "expired -",
+        ),
+    ] {
+        assert_eq!(forms(&[form.clone(), then]), [asked, outcome]);
+    }
+    let bare = ask(json!({"mode": "url", "url": "https://example.com/login"}));
+    let told = forms(&[bare, answer(json!({"action": "accept"}))]);
+    let asked = r#"elicitation tracker "File it where?" []"#;
+    assert_eq!(told, [asked, "answered -"]);
+}
+
+#[test]
+fn how_long_a_yes_holds_is_said_by_where_its_rules_are_written() {
+    let input = json!({"command": "touch b"});
+    let scope = |rules: Value| {
+        let events = stream(&[
+            calls("t1", "Bash", input.clone()),
+            json!({"type": "control_request", "request_id": "q1", "request":
+                {"subtype": "can_use_tool", "tool_name": "Bash", "input": input, "tool_use_id": "t1"}}),
+            json!({"type": "control_response", "response": {"subtype": "success", "request_id": "q1",
+                "response": {"behavior": "allow", "updatedInput": input, "updatedPermissions": rules}}}),
+            gets("t1", "", false),
+        ]);
+        let scope = events.iter().find_map(|event| match &event.payload {
+            Payload::PermissionResolved(resolved) => resolved.scope.clone(),
+            _ => None,
+        });
+        scope.unwrap()
+    };
+    let rule = |destination: &str| json!({"type": "setMode", "mode": "acceptEdits", "destination": destination});
+    assert_eq!(scope(json!([])), "once");
+    assert_eq!(scope(json!([rule("session"), rule("cliArg")])), "session");
+    assert_eq!(
+        scope(json!([rule("session"), rule("localSettings")])),
+        "always"
+    );
+}
+
+#[test]
+fn a_model_that_takes_over_in_an_answer_is_named() {
+    let block = json!({"type": "fallback", "from": {"model": "claude-fable-5"}, "to": {"model": "claude-opus-4-8"}});
+    let read = read_lines(
+        Dialect::ClaudeTranscript,
+        &[said("user", "u1", 0, json!("Hi")), {
+            let mut line = said("assistant", "a1", 1, json!([block]));
+            line["message"]["model"] = json!("claude-opus-4-8");
+            line
+        }],
+    );
+    assert_sound("a transcript", &read.events);
+    assert!(read.report.raw.is_empty(), "{:?}", read.report);
+    assert_eq!(
+        words(&read.events),
+        ["Hi", "(claude-opus-4-8 answers in place of claude-fable-5)"]
+    );
+}
+
+#[test]
+fn what_the_program_recalls_without_words_is_kept_as_it_is() {
+    let line = |subtype: &str, more: Value| {
+        let mut line =
+            json!({"type": "system", "subtype": subtype, "session_id": "s1", "uuid": subtype});
+        for (name, value) in more.as_object().unwrap() {
+            line[name] = value.clone();
+        }
+        line
+    };
+    let recall = line(
+        "memory_recall",
+        json!({"mode": "select", "memories": [{"path": "/m/a.md", "scope": "user"}]}),
+    );
+    let events = stream(&[
+        recall.clone(),
+        line("notification", json!({"text": "Claude waits", "key": "k"})),
+    ]);
+    assert_eq!(words(&events), ["(Claude waits)"]);
+    let raw = events.iter().find_map(|event| match &event.payload {
+        Payload::Raw(raw) => Some(raw.value.to_value()),
+        _ => None,
+    });
+    assert_eq!(raw, Some(recall));
+}

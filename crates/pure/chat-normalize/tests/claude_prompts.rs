@@ -254,3 +254,31 @@ fn pictures_of_a_prompt_that_waited_stand_beside_its_words() {
         .collect();
     assert_eq!(beside, ["Go", "See this [1 attached]", " [1 attached]"]);
 }
+
+#[test]
+fn what_a_document_of_text_says_is_its_data_and_no_address() {
+    let sources = [
+        json!({"type": "text", "media_type": "text/plain", "data": "All of it"}),
+        json!({"type": "url", "url": "https://example.com/a.pdf"}),
+        json!({"type": "file", "file_id": "file_1"}),
+    ];
+    let blocks: Vec<Value> = sources
+        .iter()
+        .map(|source| json!({"type": "document", "title": "a", "source": source}))
+        .chain([text("Read it")])
+        .collect();
+    let line = said("user", "u1", json!(blocks));
+    let events = read_lines(Dialect::ClaudeTranscript, &[line]).events;
+    let attached = events.iter().find_map(|event| match &event.payload {
+        Payload::UserMessage(message) => message.attachments.clone(),
+        _ => None,
+    });
+    assert_eq!(
+        attached.unwrap().to_value(),
+        json!([
+            {"name": "a", "mediaType": "text/plain", "data": "All of it"},
+            {"name": "a", "mediaType": "application/octet-stream", "ref": "https://example.com/a.pdf"},
+            {"name": "a", "mediaType": "application/octet-stream", "ref": "file_1"},
+        ])
+    );
+}

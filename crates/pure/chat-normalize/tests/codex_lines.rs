@@ -1,4 +1,4 @@
-//! Codex' lines one by one: images in prompts and results, and which call or question a line is about.
+//! Codex' lines one by one: images in prompts and results, how full the context is, what was asked and who decided it.
 
 use crate::support::{assert_sound, read_lines, told};
 use chat_event::{ChatEvent, Payload};
@@ -15,9 +15,10 @@ fn rollout(payloads: &[Value]) -> Vec<ChatEvent> {
         payloads
             .iter()
             .map(|payload| match payload["type"].as_str() {
-                Some("message" | "function_call" | "custom_tool_call") => {
-                    line("response_item", payload)
-                }
+                Some(
+                    "message" | "function_call" | "custom_tool_call" | "image_generation_call",
+                ) => line("response_item", payload),
+                Some("compacted") => line("compacted", payload),
                 Some(kind) if kind.ends_with("_output") => line("response_item", payload),
                 _ => line("event_msg", payload),
             }),
@@ -29,6 +30,10 @@ fn rollout(payloads: &[Value]) -> Vec<ChatEvent> {
 
 /// What the lines of app-server tell, within one turn.
 fn app_server(messages: &[(&str, Value)]) -> Vec<String> {
+    told(&of_server(messages))
+}
+
+fn of_server(messages: &[(&str, Value)]) -> Vec<ChatEvent> {
     let begin = json!({"method": "turn/started", "params": {"threadId": "main", "turn": {"id": "turn-long-1"}}});
     let messages = (1..).zip(messages).map(|(id, (method, params))| {
         let mut message = json!({"method": method, "params": params});
@@ -42,7 +47,60 @@ fn app_server(messages: &[(&str, Value)]) -> Vec<String> {
     let lines: Vec<Value> = [begin].into_iter().chain(messages).collect();
     let events = read_lines(Dialect::CodexAppServer, &lines).events;
     assert_sound("codex-app-server", &events);
-    told(&events)
+    events
+}
+
+/// The results: the value, and what stands beside it.
+fn results(events: &[ChatEvent]) -> Vec<(Value, Value)> {
+    let results = events.iter().filter_map(|event| match &event.payload {
+        Payload::ToolResult(result) => {
+            let attached = result.extra.get("attachments");
+            let attached = attached.map_or(Value::Null, |list| list.to_value());
+            Some((result.result.to_value(), attached))
+        }
+        _ => None,
+    });
+    results.collect()
+}
+
+/// What was asked and how it was answered.
+fn asked(events: &[ChatEvent]) -> Vec<String> {
+    let lines = events.iter().filter_map(|event| match &event.payload {
+        Payload::PermissionRequest(it) => Some(format!(
+            "{} {} of {}: {}",
+            it.request_id,
+            it.tool_name,
+            it.tool_call_id.as_deref().unwrap_or("-"),
+            it.title.as_deref().unwrap_or("-")
+        )),
+        Payload::PermissionResolved(it) => Some(format!(
+            "{} {} by {}: {}",
+            it.request_id,
+            it.decision,
+            it.by.as_deref().unwrap_or("-"),
+            it.message.as_deref().unwrap_or("-")
+        )),
+        Payload::QuestionRequest(it) => Some(format!(
+            "{} of {}: {}",
+            it.request_id,
+            it.tool_call_id.as_deref().unwrap_or("-"),
+            it.questions[0].text
+        )),
+        Payload::QuestionResolved(it) => {
+            let answers = it
+                .answers
+                .as_ref()
+                .map(|answers| answers.as_text().to_string());
+            Some(format!(
+                "{} {} {}",
+                it.request_id,
+                it.outcome,
+                answers.as_deref().unwrap_or("-")
+            ))
+        }
+        _ => None,
+    });
+    lines.collect()
 }
 
 /// The model is told where an image begins and ends, in the same message; a person never typed that.
@@ -239,4 +297,204 @@ fn what_the_program_says_in_a_person_s_name_is_not_theirs() {
             "went back 2 turns: the agent knows no more of them"
         ]
     );
+}
+
+#[test]
+fn the_images_that_a_server_s_tool_gives_are_attached_to_its_result() {
+    let attached = json!([{"mediaType": "image/png", "data": "iVBORw0KGgo="}]);
+    let wanted = [(json!("the page"), attached)];
+    let content = json!([{"type": "text", "text": "the page"},
+        {"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}]);
+    let end = json!({"type": "mcp_tool_call_end", "call_id": "s1", "invocation": {"server": "browser", "tool": "screenshot",
+        "arguments": {}}, "duration": {"secs": 1, "nanos": 0}, "result": {"Ok": {"content": content, "isError": false}}});
+    assert_eq!(results(&rollout(&[end])), wanted);
+    let item = |item: Value| results(&of_server(&[("item/completed", json!({"item": item}))]));
+    let of_server = item(
+        json!({"type": "mcpToolCall", "id": "s1", "server": "browser", "tool": "screenshot", "arguments": {},
+        "status": "completed", "result": {"content": content, "structuredContent": null}}),
+    );
+    assert_eq!(of_server, wanted);
+    let dynamic = |parts: Value| {
+        item(
+            json!({"type": "dynamicToolCall", "id": "d1", "tool": "look", "arguments": {}, "status": "completed",
+            "success": true, "contentItems": parts}),
+        )
+    };
+    let parts = json!([{"type": "inputText", "text": "the page"}, {"type": "inputImage", "imageUrl": IMAGE}]);
+    assert_eq!(dynamic(parts), wanted);
+    // What is neither is shown as it is.
+    let other = json!([{"type": "inputFile", "fileId": "f1"}]);
+    assert_eq!(dynamic(other.clone()), [(other, Value::Null)]);
+}
+
+#[test]
+fn an_image_that_was_made_is_an_image_named_by_its_file() {
+    let image = |name: Option<&str>, media_type: &str| {
+        let mut part = json!({"type": "image", "mimeType": media_type, "data": "iVBORw0KGgo="});
+        if let Some(name) = name {
+            part["name"] = json!(name);
+        }
+        vec![(json!([part]), Value::Null)]
+    };
+    let call = json!({"type": "image_generation_call", "id": "ig1", "status": "completed", "revised_prompt": "A boat",
+        "result": "iVBORw0KGgo="});
+    let end = |path: &str| {
+        json!({"type": "image_generation_end", "call_id": "ig1", "status": "completed", "revised_prompt": "A boat",
+            "result": "iVBORw0KGgo=", "saved_path": path})
+    };
+    let path = "/w/out/ig1.webp";
+    assert_eq!(
+        results(&rollout(std::slice::from_ref(&call))),
+        image(None, "image/png")
+    );
+    let named = image(Some(path), "image/webp");
+    assert_eq!(results(&rollout(&[end(path)])), named);
+    // Both tell of one image.
+    assert_eq!(results(&rollout(&[end(path), call])), named);
+    let item = json!({"item": {"type": "imageGeneration", "id": "ig1", "status": "completed", "result": "iVBORw0KGgo=",
+        "savedPath": path}});
+    let told = of_server(&[("item/completed", item)]);
+    assert_eq!(results(&told), named);
+}
+
+/// A rollout's tokens: the session's, and those of the response with how full the context is behind it.
+fn tokens(total: u64, last: u64, in_context: u64) -> Value {
+    json!({"type": "token_count", "info": {"total_token_usage": {"input_tokens": total, "output_tokens": 0},
+        "last_token_usage": {"input_tokens": last, "output_tokens": 0, "total_tokens": in_context}, "model_context_window": 9000}})
+}
+
+/// The compactions, and what a response read with how full the context is.
+fn contexts(events: &[ChatEvent]) -> Vec<String> {
+    let lines = events.iter().filter_map(|event| match &event.payload {
+        Payload::Compaction(_) => Some("shorter".to_owned()),
+        Payload::Usage(usage) if usage.scope == "response" => Some(format!(
+            "{} {:?} of {:?}",
+            usage.input_tokens, usage.context_used, usage.context_size
+        )),
+        _ => None,
+    });
+    lines.collect()
+}
+
+#[test]
+fn how_full_the_context_is_behind_a_compaction_is_told_and_nothing_counted_twice() {
+    let wanted = [
+        "1240 Some(1240) of Some(9000)",
+        "shorter",
+        "0 Some(851) of Some(9000)",
+        "20 Some(871) of Some(9000)",
+    ];
+    let events = rollout(&[
+        json!({"type": "task_started", "turn_id": "turn-long-1"}),
+        tokens(1240, 1240, 1240),
+        // With new limits alone, and the same once more.
+        tokens(1240, 1240, 1240),
+        json!({"type": "compacted", "message": "So far"}),
+        tokens(1240, 0, 851),
+        tokens(1240, 0, 851),
+        tokens(1260, 20, 871),
+    ]);
+    assert_eq!(contexts(&events), wanted);
+    // The server tells it before it says that the compaction is over.
+    let tokens = |total: u64, last: u64, in_context: u64| {
+        let tokens = json!({"total": {"inputTokens": total, "outputTokens": 0},
+            "last": {"inputTokens": last, "outputTokens": 0, "totalTokens": in_context}, "modelContextWindow": 9000});
+        ("thread/tokenUsage/updated", json!({ "tokenUsage": tokens }))
+    };
+    let item = |method: &'static str| {
+        (
+            method,
+            json!({"item": {"type": "contextCompaction", "id": "k"}}),
+        )
+    };
+    let lines = [
+        tokens(1240, 1240, 1240),
+        item("item/started"),
+        tokens(1240, 1240, 1240),
+        tokens(1240, 0, 851),
+        item("item/completed"),
+        tokens(1240, 0, 851),
+        tokens(1260, 20, 871),
+    ];
+    assert_eq!(contexts(&of_server(&lines)), wanted);
+    // One that comes to no end keeps nothing back.
+    let told = contexts(&of_server(&lines[..4]));
+    assert_eq!(told, [wanted[0], wanted[2]]);
+}
+
+#[test]
+fn a_question_that_a_rollout_has_as_a_call_is_asked_and_answered() {
+    let asks = |call: &str| {
+        let args = json!({"questions": [{"id": "colour", "header": "Colour", "question": "Which colour?",
+            "options": [{"label": "Red", "description": "Warm"}, {"label": "Blue", "description": "Cool"}]}]});
+        json!({"type": "function_call", "name": "request_user_input", "namespace": "functions", "call_id": call,
+            "arguments": args.to_string()})
+    };
+    let gives = |call: &str, output: &str| json!({"type": "function_call_output", "call_id": call, "output": output});
+    let begins = json!({"type": "task_started", "turn_id": "turn-long-1"});
+    let ask = |output: Option<&str>| {
+        let output = output.map(|output| gives("q1", output));
+        let lines = [begins.clone(), asks("q1")];
+        asked(&rollout(
+            &lines.into_iter().chain(output).collect::<Vec<_>>(),
+        ))
+    };
+    let question = "request-q1 of q1: Which colour?";
+    for (output, answer) in [
+        (
+            Some(r#"{"answers":{"colour":{"answers":["Blue"]}}}"#),
+            r#"answered {"colour":{"answers":["Blue"]}}"#,
+        ),
+        (
+            Some("request_user_input was cancelled before receiving a response"),
+            "rejected -",
+        ),
+        (
+            Some("request_user_input is unavailable in Default mode"),
+            "expired -",
+        ),
+        (None, "expired -"),
+    ] {
+        let answer = format!("request-q1 {answer}");
+        assert_eq!(ask(output), [question, answer.as_str()], "{output:?}");
+    }
+}
+
+#[test]
+fn what_the_automatic_reviewer_decides_is_told_of_the_call() {
+    let review = |id: &str, call: &str, status: &str| {
+        json!({"type": "guardian_assessment", "id": id, "target_item_id": call, "turn_id": "turn-long-1", "status": status,
+            "risk_level": "low", "rationale": "It only reads.", "decision_source": "agent",
+            "action": {"type": "command", "source": "shell", "command": "cat b", "cwd": "/w"}})
+    };
+    let events = rollout(&[
+        json!({"type": "task_started", "turn_id": "turn-long-1"}),
+        json!({"type": "function_call", "name": "exec_command", "call_id": "c1", "arguments": "{\"cmd\":\"cat a\"}"}),
+        review("r1", "c1", "in_progress"),
+        review("r1", "c1", "approved"),
+        review("r2", "c2", "denied"),
+        review("r3", "c3", "timed_out"),
+        json!({"type": "function_call_output", "call_id": "c1", "output": "a"}),
+    ]);
+    let wanted = [
+        "r1 exec_command of c1: cat a",
+        "r1 allow by rule: It only reads.",
+        "r2 shell of c2: cat b",
+        "r2 deny by rule: It only reads.",
+    ];
+    assert_eq!(asked(&events), wanted);
+    let item =
+        json!({"type": "commandExecution", "id": "c1", "command": "cat a", "status": "inProgress"});
+    let review = |status: &str| {
+        json!({"reviewId": "r1", "targetItemId": "c1", "decisionSource": "agent",
+            "review": {"status": status, "riskLevel": "low", "rationale": "It only reads."},
+            "action": {"type": "command", "source": "shell", "command": "cat a", "cwd": "/w"}})
+    };
+    let events = of_server(&[
+        ("item/started", json!({ "item": item })),
+        ("item/autoApprovalReview/started", review("inProgress")),
+        ("item/autoApprovalReview/completed", review("approved")),
+    ]);
+    let wanted = ["r1 shell of c1: cat a", "r1 allow by rule: It only reads."];
+    assert_eq!(asked(&events), wanted);
 }

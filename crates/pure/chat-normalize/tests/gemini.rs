@@ -336,6 +336,100 @@ fn calls_among_parts_are_told_with_what_the_user_is_said_to_answer() {
     );
 }
 
+/// What stands beside the results of calls, and which words steer.
+fn attached(events: &[ChatEvent]) -> Vec<String> {
+    let lines = events.iter().filter_map(|event| match &event.payload {
+        Payload::ToolResult(result) => {
+            let attached = result.extra.get("attachments")?.as_text();
+            Some(format!("{} {attached}", result.tool_call_id))
+        }
+        Payload::UserMessage(message) => {
+            let steers = message.extra.get("steering").map_or("", |_| "> ");
+            Some(format!("{steers}{}", message.text.preview()))
+        }
+        _ => None,
+    });
+    lines.collect()
+}
+
+#[test]
+fn what_a_call_gave_beside_its_text_is_attached_to_its_result_and_no_prompt() {
+    let image = json!({"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}});
+    let file = json!({"fileData": {"mimeType": "application/pdf", "fileUri": "gs://b/a.pdf"}});
+    let output = json!({"output": "Binary content provided (1 item(s))."});
+    let gave =
+        |id: &str| json!({"functionResponse": {"id": id, "name": "read_file", "response": output}});
+    let mut within = gave("c2");
+    within["functionResponse"]["parts"] = json!([image]);
+    let calls: Vec<Value> = ["c1", "c2", "c3"]
+        .map(|id| json!({"functionCall": {"id": id, "name": "read_file", "args": {}}}))
+        .into();
+    let lines = [
+        header(),
+        message("u1", "user", json!("Look")),
+        message("g1", "gemini", json!(calls)),
+        // One behind its answer, one within it, and one that has both kinds.
+        message(
+            "u2",
+            "user",
+            json!([gave("c1"), image, within, gave("c3"), file, image]),
+        ),
+        message("g2", "gemini", json!([{"text": "Three."}])),
+    ];
+    let events = read_lines(Dialect::GeminiChat, &lines).events;
+    assert_sound("images", &events);
+    let picture = r#"{"mediaType":"image/png","data":"iVBORw0KGgo="}"#;
+    let paper = r#"{"mediaType":"application/pdf","ref":"gs://b/a.pdf"}"#;
+    assert_eq!(
+        attached(&events),
+        [
+            "Look".to_owned(),
+            format!("c1 [{picture}]"),
+            format!("c2 [{picture}]"),
+            format!("c3 [{paper},{picture}]"),
+        ]
+    );
+    let turns = told(&events);
+    assert_eq!(turns.iter().filter(|line| *line == "turn user").count(), 1);
+    assert_eq!(turns.last().unwrap(), "end completed");
+    // The message with the call says it in the same parts.
+    let mut whole = message("g1", "gemini", json!(""));
+    whole["toolCalls"] = json!([{"id": "c1", "name": "read_file", "args": {}, "status": "success",
+        "result": [gave("c1"), image]}]);
+    let lines = [header(), message("u1", "user", json!("Look")), whole];
+    let events = read_lines(Dialect::GeminiChat, &lines).events;
+    assert_eq!(attached(&events)[1], format!("c1 [{picture}]"));
+}
+
+#[test]
+fn words_beside_what_calls_gave_are_told_to_the_agent_at_work() {
+    let gave =
+        json!({"functionResponse": {"id": "c1", "name": "glob", "response": {"output": "a.py"}}});
+    let call = json!([{"functionCall": {"id": "c1", "name": "glob", "args": {}}}]);
+    let lines = [
+        header(),
+        message("u1", "user", json!("List")),
+        message("g1", "gemini", call),
+        message("u2", "user", json!([gave, {"text": "Only tests"}])),
+        message("g2", "gemini", json!([{"text": "None."}])),
+    ];
+    let events = read_lines(Dialect::GeminiChat, &lines).events;
+    assert_sound("steered", &events);
+    assert_eq!(
+        told(&events),
+        [
+            "turn user",
+            "user List",
+            "call c1 glob",
+            "result c1 a.py",
+            "user Only tests",
+            "done None.",
+            "end completed",
+        ]
+    );
+    assert_eq!(attached(&events), ["List", "> Only tests"]);
+}
+
 #[test]
 fn what_the_user_went_back_behind_is_named_and_stays() {
     let lines = [

@@ -208,3 +208,37 @@ fn a_turn_goes_on_where_the_agent_was_told_more_before_it_was_done() {
     reader.quiet(5_000, &mut events);
     assert_eq!(told(&events).last().unwrap(), "end completed");
 }
+
+#[test]
+fn the_pictures_among_a_result_are_attached_to_it() {
+    let lines = [
+        said("turn.prompt", "Look", "user", 1_000),
+        step("step.begin", "s1", ""),
+        event(
+            json!({"type": "tool.call", "stepUuid": "s1", "toolCallId": "c1", "name": "ReadMediaFile", "args": {"path": "a.png"}}),
+        ),
+        event(
+            json!({"type": "tool.result", "toolCallId": "c1", "result": {"output": [
+            {"type": "text", "text": "<image path=\"a.png\">"},
+            {"type": "image_url", "imageUrl": {"url": "data:image/png;base64,iVBORw0KGgo="}},
+            {"type": "video_url", "videoUrl": {"url": "ms://v1"}},
+            {"type": "text", "text": "</image>"}]}}),
+        ),
+        step("step.end", "s1", "stop"),
+    ];
+    let read = read_lines(Dialect::Kimi, &lines);
+    assert_sound("kimi", &read.events);
+    let result = read.events.iter().find_map(|event| match &event.payload {
+        Payload::ToolResult(result) => Some(result.clone()),
+        _ => None,
+    });
+    let result = result.unwrap();
+    assert_eq!(
+        result.result.display_text(),
+        "<image path=\"a.png\">\n</image>"
+    );
+    assert_eq!(
+        result.extra.get("attachments").unwrap().to_value(),
+        json!([{"mediaType": "image/png", "data": "iVBORw0KGgo="}, {"mediaType": "video/*", "ref": "ms://v1"}])
+    );
+}

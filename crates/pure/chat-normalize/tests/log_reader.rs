@@ -1,10 +1,13 @@
 //! A log that is read without the rules of providers gives what it gives with them, and nothing else is taken for one.
 
+use std::collections::BTreeSet;
+
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{
     AT_REST, Context, Detection, Dialect, Head, LogReader, SessionReader, detect,
 };
 use proptest::prelude::*;
+use serde_json::Value;
 
 const FIRST: &[u8] =
     br#"{"id":"e0","timestamp":1,"sessionId":"s 1","type":"user_message","turnId":"t1","payload":{"text":"Hi"}}"#;
@@ -22,6 +25,10 @@ const LINES: &[&[u8]] = &[
     br#"{"id":"a","type":"raw","payload":{}}{"id":"b","type":"raw","payload":{}}"#,
     br#"{"id":"a","type":"raw","payload":{}}{"id":"b","ty"#,
     br#"{"id":"half \ud800 pair","type":"user_message","payload":{"text":"\udc00"}}"#,
+    br#"[{"id":"i0","type":"raw","payload":{}},{"id":5,"type":"raw","payload":{}},7,{"id":"i3","type":"raw","payload":{}}]"#,
+    br#"{"seq":6,"id":"e6","timestamp"{"seq":7,"id":"e7","timestamp":7,"sessionId":"s 1","type":"raw","payload":{}}"#,
+    b"{\"id\":\"z\",\"type\":\"raw\",\"payload\":{}}{}\xff7{}",
+    b"7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 {\"type\":\"raw\"} \xff",
     b"not JSON at all",
     b"[1,2]",
     b"{\"id\":\"\xff\",\"type\":\"raw\",\"payload\":{}}",
@@ -214,4 +221,106 @@ fn what_is_missing_in_a_log_is_marked_where_it_is() {
         let gaps: Vec<_> = gaps.collect();
         assert_eq!(gaps, [("gap-5", 5, 6), ("", 9, 11), ("gap-16", 16, 16)]);
     }
+}
+
+/// The places that could not be read, by the lines they are of.
+fn unread(events: &[ChatEvent]) -> Vec<u64> {
+    let notices = events.iter().filter_map(|event| match &event.payload {
+        Payload::Notice(notice) if notice.text.contains(" could not be read: ") => notice.line,
+        _ => None,
+    });
+    notices.collect()
+}
+
+/// Holds what was read of a log against its entry of `expected.json`, as far as it is for a reader: what stands twice is
+/// left to the merging, and whether an end is repaired to who appends.
+fn check_expected(name: &str, events: &[ChatEvent], expected: &Value) {
+    let is_said =
+        |event: &&ChatEvent| !matches!(event.payload, Payload::Notice(_) | Payload::LogGap(_));
+    let ids: BTreeSet<&str> = events
+        .iter()
+        .filter(is_said)
+        .map(|event| event.id.as_str())
+        .collect();
+    let n_events = &expected["events"];
+    let wanted = match n_events.as_u64() {
+        Some(exact) => exact..=exact,
+        None => n_events[0].as_u64().unwrap()..=n_events[1].as_u64().unwrap(),
+    };
+    assert!(
+        wanted.contains(&(ids.len() as u64)),
+        "{name}: {n_events} events: {ids:?}"
+    );
+    let unread = unread(events);
+    if let Some(n_unread) = expected["quarantined"].as_u64() {
+        // Zeros at the end are repaired by who appends; who reads tells of them.
+        let n_unread = n_unread + u64::from(expected["repaired"] == "NUL run cut");
+        assert_eq!(unread.len() as u64, n_unread, "{name}: {events:?}");
+    }
+    let gaps = events.iter().filter_map(|event| match &event.payload {
+        Payload::LogGap(gap) => Some((gap.from, gap.to)),
+        _ => None,
+    });
+    match &expected["gap"] {
+        Value::Null => {}
+        Value::String(_) => assert_eq!(unread, [2], "{name}"),
+        span => {
+            let gaps: Vec<(u64, u64)> = gaps.collect();
+            let [(from, to)] = gaps[..] else {
+                panic!("{name}: {gaps:?}");
+            };
+            assert!(
+                span[0].as_u64() <= Some(from) && Some(to) <= span[1].as_u64(),
+                "{name}: {gaps:?}"
+            );
+        }
+    }
+    match name {
+        "torn-then-appended.jsonl" => {
+            assert!(ids.contains("e7") && ids.contains("e8"), "{ids:?}");
+            assert_eq!(unread, [6]);
+        }
+        "interleaved-writers.jsonl" => assert!(ids.contains("e2") && ids.contains("e3"), "{ids:?}"),
+        "lone-cr.jsonl" => assert_eq!(ids.len(), 5),
+        _ => {}
+    }
+}
+
+#[test]
+fn damaged_logs_give_what_is_expected_of_them() {
+    let Some(folder) = crate::support::shared("corpora/own/jsonl-files") else {
+        return;
+    };
+    let expected: Value =
+        serde_json::from_slice(&std::fs::read(folder.join("expected.json")).unwrap()).unwrap();
+    let mut n_logs = 0;
+    for (name, expected) in expected.as_object().unwrap() {
+        if name.ends_with(".gen") {
+            continue;
+        }
+        let bytes = std::fs::read(folder.join(name)).unwrap();
+        if !expected["error"].is_null() {
+            assert!(with_the_rules(AT_REST, &[&bytes]).is_err(), "{name}");
+            continue;
+        }
+        let mut reader = SessionReader::with_dialect(Context::default(), Dialect::ChatEvents);
+        let mut events = Vec::new();
+        reader.push(&bytes, AT_REST, &mut events).unwrap();
+        reader.finish(AT_REST, &mut events).unwrap();
+        check_expected(name, &events, expected);
+        // A line may be long; pieces of one byte are for those that are not.
+        for size in [if bytes.len() < 10_000 { 1 } else { 997 }, 31, 65_536] {
+            let pieces: Vec<&[u8]> = bytes.chunks(size).collect();
+            if let Head::Log(session_id) = Head::of(&bytes) {
+                n_logs += 1;
+                assert_eq!(
+                    alone(&session_id, AT_REST, &pieces).unwrap(),
+                    events,
+                    "{name}"
+                );
+                assert_eq!(with_the_rules(AT_REST, &pieces).unwrap(), events, "{name}");
+            }
+        }
+    }
+    assert!(n_logs > 60, "{n_logs}");
 }

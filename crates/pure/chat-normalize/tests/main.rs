@@ -40,5 +40,6 @@ mod sandbox_tools;
 mod soup;
 mod support;
 mod swe_agent;
+mod torn_heads;
 mod tried_again;
 mod untold_edits;

@@ -892,6 +892,25 @@ fn an_id_that_two_sources_use_for_two_things_is_made_two() {
     assert_ne!(merged[0].id, merged[1].id);
 }
 
+#[test]
+fn an_id_that_stands_everywhere_is_numbered_in_time() {
+    const N_EVENTS: usize = 20_000;
+    let began = std::time::Instant::now();
+    // Beside a log, each words have numbers of their own.
+    for (mut stage, words) in [(Merge::new(1), N_EVENTS), (Merge::beside_log(), 2)] {
+        let mut out = Vec::new();
+        for n in 0..N_EVENTS {
+            let text = n.min(words - 1);
+            let payload = format!(r#"{{"level":"info","text":"{text}"}}"#);
+            stage.take(Merge::OWN, event("l1", "t", "notice", &payload), &mut out);
+        }
+        stage.finish(&mut out);
+        let ids: BTreeSet<&str> = out.iter().map(|event| event.id.as_str()).collect();
+        assert_eq!((out.len(), ids.len()), (N_EVENTS, N_EVENTS));
+    }
+    assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
+}
+
 /// Events in any order, from sources that say anything: nothing fails, and ids stand once.
 #[test]
 fn shuffled_events_do_no_harm() {

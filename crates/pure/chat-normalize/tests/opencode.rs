@@ -1,5 +1,6 @@
 //! What OpenCode's normalizers hold on small inputs, of kinds that no recording has.
 
+use crate::support::{assert_sound, read_lines};
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{AT_REST, Context, Detection, Dialect, Report, SessionReader, detect};
 use serde_json::{Value, json};
@@ -492,4 +493,74 @@ fn of_an_export_that_breaks_off_the_line_is_told_in_which_that_is() {
     let expected =
         format!("Line 1 could not be read: it ends too early, in what begins in line {begins}");
     assert_eq!(said, Some(expected));
+}
+
+#[test]
+fn a_question_outside_the_bus_is_asked_by_its_call_and_answered_by_its_end() {
+    let part = |state: Value| {
+        let mut state = state;
+        state["input"] = json!({"questions": [{"question": "Which?", "header": "Pick", "multiple": true,
+            "options": [{"label": "A", "description": "First"}, {"label": "B"}]}]});
+        state["time"] = json!({"start": 1_770_361_013_000_u64, "end": 1_770_361_014_000_u64});
+        json!({"id": "prt_1", "sessionID": "ses_1", "messageID": "msg_2", "type": "tool", "tool": "question",
+            "callID": "call_1", "state": state})
+    };
+    let run = |part: &Value| json!({"type": "tool_use", "timestamp": 1_770_361_014_000_u64, "sessionID": "ses_1", "part": part});
+    let export = |part: &Value| {
+        let info = |id: &str, role: &str| json!({"id": id, "sessionID": "ses_1", "role": role, "time": {"created": 1_770_361_012_000_u64}});
+        json!({"info": {"id": "ses_1", "version": "1.18.34"}, "messages": [
+            {"info": info("msg_1", "user"), "parts": [{"id": "prt_0", "sessionID": "ses_1", "messageID": "msg_1", "type": "text", "text": "Go"}]},
+            {"info": info("msg_2", "assistant"), "parts": [part]}]})
+    };
+    let told = |dialect: Dialect, line: Value| {
+        let read = read_lines(dialect, &[line]);
+        assert_sound("a question", &read.events);
+        let lines = read.events.iter().filter_map(|event| match &event.payload {
+            Payload::QuestionRequest(asked) => Some(format!(
+                "{} asks {} {:?}",
+                asked.tool_call_id.as_deref().unwrap_or("-"),
+                asked.questions[0].text,
+                asked.questions[0].multi
+            )),
+            Payload::QuestionResolved(answer) => {
+                let answers = answer
+                    .answers
+                    .as_ref()
+                    .map(|json| json.as_text().to_string());
+                Some(format!(
+                    "{} {}",
+                    answer.outcome,
+                    answers.as_deref().unwrap_or("-")
+                ))
+            }
+            Payload::ToolCall(_) => Some("call".to_owned()),
+            Payload::ToolResult(_) => Some("result".to_owned()),
+            _ => None,
+        });
+        lines.collect::<Vec<String>>()
+    };
+    let asked = "call_1 asks Which? Some(true)";
+    for (state, answer) in [
+        (
+            json!({"status": "completed", "output": "User has answered your questions: \"Which?\"=\"A, B\".",
+                "metadata": {"answers": [["A", "B"]]}}),
+            "answered [[\"A\",\"B\"]]",
+        ),
+        (
+            json!({"status": "error", "error": "The user dismissed this question"}),
+            "rejected -",
+        ),
+        (
+            json!({"status": "error", "error": "Tool execution aborted"}),
+            "expired -",
+        ),
+    ] {
+        let part = part(state);
+        let wanted = ["call", asked, answer, "result"];
+        assert_eq!(told(Dialect::OpenCodeRun, run(&part)), wanted);
+        assert_eq!(told(Dialect::OpenCodeExport, export(&part)), wanted);
+        // On the bus an event of its own asks.
+        let on_bus = bus("message.part.updated", json!({ "part": part }));
+        assert_eq!(told(Dialect::OpenCodeEvents, on_bus), ["call", "result"]);
+    }
 }

@@ -9,6 +9,8 @@ pub(crate) const MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// Longer headers are damage: the longest that a program writes holds a file's path.
 const MOST_HEADER_BYTES: usize = 256 * 1024;
+/// How far back what is deflated may refer: RFC 1951, section 2.
+const WINDOW_BYTES: u64 = 32 * 1024;
 /// Checksum and length.
 const TRAILER_BYTES: usize = 8;
 
@@ -92,11 +94,13 @@ impl Gzip {
         {
             return Err(Why::Method(method));
         }
-        let Some(n_bytes) = header_bytes(rest) else {
-            return match rest.len() > MOST_HEADER_BYTES {
-                true => Err(Why::Data),
-                false => Ok(false),
-            };
+        let n_bytes = header_bytes(rest);
+        // All of it may be there, or so much that it is too long already.
+        if n_bytes.unwrap_or(rest.len()) > MOST_HEADER_BYTES {
+            return Err(Why::Data);
+        }
+        let Some(n_bytes) = n_bytes else {
+            return Ok(false);
         };
         input.take(n_bytes);
         self.inflater.reset(false);
@@ -107,6 +111,10 @@ impl Gzip {
 
     fn data(&mut self, input: &mut Input, out: &mut [u8]) -> Result<usize, Why> {
         let (n_in, n_out) = (self.inflater.total_in(), self.inflater.total_out());
+        // What fits into the rest of its window the inflater hands out even where damage follows; what would have to wait
+        // there is lost.
+        let fits = whole(WINDOW_BYTES - n_out % WINDOW_BYTES).min(out.len());
+        let out = &mut out[..fits];
         let inflated = self
             .inflater
             .decompress(input.rest(), out, FlushDecompress::None);

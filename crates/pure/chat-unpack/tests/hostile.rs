@@ -101,6 +101,27 @@ fn a_header_without_an_end_is_damage() {
 }
 
 #[test]
+fn a_header_is_too_long_or_not_however_it_is_cut() {
+    const MOST: usize = 256 * 1024;
+    for (n_bytes, is_too_long) in [(MOST, false), (MOST + 1, true), (MOST + 50_000, true)] {
+        let name = vec![b'n'; n_bytes - 11];
+        let mut packer = flate2::GzBuilder::new()
+            .filename(name)
+            .write(Vec::new(), Compression::fast());
+        packer.write_all(b"text").unwrap();
+        let packed = packer.finish().unwrap();
+        for piece_bytes in [4_096, MOST + 7, usize::MAX] {
+            let (n_bytes, ended) = count(&packed, piece_bytes, u64::MAX);
+            let ended = ended.map_err(|damage| damage.why);
+            match is_too_long {
+                true => assert_eq!((n_bytes, ended), (0, Err(Why::Data))),
+                false => assert_eq!((n_bytes, ended), (4, Ok(()))),
+            }
+        }
+    }
+}
+
+#[test]
 fn frames_with_and_without_a_checksum_follow_each_other() {
     let (without, with) = (
         &include_bytes!("packed/lines.1.zst")[..],

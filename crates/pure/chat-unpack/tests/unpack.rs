@@ -119,6 +119,29 @@ proptest! {
     }
 
     #[test]
+    fn all_that_was_packed_before_damage_comes_out_however_it_is_cut(
+        blocks in prop::collection::vec(0..50_000_u16, 0..10),
+        // As much as one call unpacks, and less.
+        piece_bytes in prop_oneof![1..5000_usize, 65_536..110_000_usize, Just(usize::MAX)],
+    ) {
+        // Blocks that are stored as they are, and one of a kind that there is not: RFC 1951, section 3.2.3.
+        let mut text = lines().repeat(4);
+        text.truncate(blocks.iter().copied().map(usize::from).sum());
+        let mut packed = b"\x1f\x8b\x08\0\0\0\0\0\0\x03".to_vec();
+        let mut rest = &text[..];
+        for n_bytes in blocks {
+            let (block, behind) = rest.split_at(n_bytes.into());
+            packed.extend([&[0][..], &n_bytes.to_le_bytes(), &(!n_bytes).to_le_bytes(), block].concat());
+            rest = behind;
+        }
+        packed.extend([7; 100]);
+        let (unpacked, ended) = unpack(&packed, piece_bytes);
+        prop_assert_eq!(ended.map_err(|damage| damage.why), Err(Why::Data));
+        prop_assert_eq!(unpacked.len(), text.len());
+        prop_assert!(unpacked == text);
+    }
+
+    #[test]
     fn any_bytes_end(
         bytes in proptest::collection::vec(any::<u8>(), 0..2000),
         packing in prop_oneof![packings(), Just(Packing::Page)], piece_bytes in 1..200_usize,

@@ -116,13 +116,14 @@ pub(crate) fn fill(
     places.iter().zip(0..).all(is_there).then_some(())
 }
 
-/// Reads a member that no rule knows, where it stands there once.
+/// Reads a member that no rule knows, where it stands there once. Where there are many, only the other reader has a table
+/// that tells.
 pub(super) fn read_extra(key: &[u8], cursor: &mut Cursor<'_>, extra: &mut Extra) -> Option<()> {
     let key = std::str::from_utf8(key).ok()?;
-    if extra.get(key).is_some() {
+    if extra.is_many() || extra.get(key).is_some() {
         return None;
     }
-    extra.insert(key, cursor.json()?);
+    extra.push(key, cursor.json()?);
     Some(())
 }
 

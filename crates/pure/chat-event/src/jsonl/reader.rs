@@ -389,7 +389,7 @@ fn hash_of_id(event: &ChatEvent) -> u64 {
 }
 
 /// A hash of what is written for an event, without its place in the log: `seq`, `recv` and the checksum, where our
-/// writer puts them.
+/// writer puts them. Around `seq` blanks may stand, as Python writes them.
 ///
 /// It is taken of the bytes because writing each event anew would cost as much as reading it; so the same event in
 /// another spelling is another content.
@@ -398,10 +398,10 @@ fn hash_of_content(event: &ChatEvent, written: &[u8]) -> u64 {
         Some((before, _)) => before,
         None => written.strip_suffix(b"}").unwrap_or(written),
     };
-    let written = match written.strip_prefix(b"{\"seq\":") {
-        Some(behind) => behind_number(behind).strip_prefix(b",").unwrap_or_default(),
-        None => written.strip_prefix(b"{").unwrap_or(written),
-    };
+    let written = behind_seq(written)
+        .or_else(|| written.strip_prefix(b"{"))
+        .unwrap_or(written)
+        .trim_ascii_start();
     let recv = event
         .recv
         .and_then(|_| written.windows(RECV.len()).position(|it| it == RECV));
@@ -411,6 +411,14 @@ fn hash_of_content(event: &ChatEvent, written: &[u8]) -> u64 {
     let (before, behind) = written.split_at(recv);
     let behind = behind.get(RECV.len()..).unwrap_or_default();
     mix(&[before, behind_number(behind)].concat())
+}
+
+/// What follows the number at the front of an object.
+fn behind_seq(written: &[u8]) -> Option<&[u8]> {
+    let key = written.strip_prefix(b"{")?.trim_ascii_start();
+    let colon = key.strip_prefix(b"\"seq\"")?.trim_ascii_start();
+    let number = colon.strip_prefix(b":")?.trim_ascii_start();
+    behind_number(number).trim_ascii_start().strip_prefix(b",")
 }
 
 const RECV: &[u8] = b",\"recv\":";

@@ -19,13 +19,7 @@ pub(crate) type Damage = (UnreadableKind, String);
 ///
 /// `bytes` are those that stand in the source for `text`.
 pub(crate) fn read_record(text: &str, bytes: &[u8]) -> Result<Found, Damage> {
-    let (mut event, mended) = ChatEvent::from_json_mended(text).map_err(|why| {
-        let kind = match why {
-            Error::TooDeep => UnreadableKind::TooDeep,
-            _ => UnreadableKind::NoEvent,
-        };
-        (kind, why.reason())
-    })?;
+    let (mut event, mended) = read_event(text)?;
     // Another tool's field of the same name is left alone: it is no checksum where it has not the place and form of one.
     if event.extra.get(CHECKSUM_KEY).is_some()
         && let Some((before, stored)) = split_checksum(bytes)
@@ -39,6 +33,16 @@ pub(crate) fn read_record(text: &str, bytes: &[u8]) -> Result<Found, Damage> {
         event.extra.remove(CHECKSUM_KEY);
     }
     Ok((event, mended))
+}
+
+fn read_event(text: &str) -> Result<Found, Damage> {
+    ChatEvent::from_json_mended(text).map_err(|why| {
+        let kind = match why {
+            Error::TooDeep => UnreadableKind::TooDeep,
+            _ => UnreadableKind::NoEvent,
+        };
+        (kind, why.reason())
+    })
 }
 
 /// The bytes that a checksum at the end of a record is about, and the checksum.
@@ -59,6 +63,19 @@ const TRY_COST: usize = 64;
 /// No plausible record is shorter.
 const SHORTEST_RECORD: &str = r#"{"id":"a","timestamp":1,"sessionId":"s","type":"x"}"#;
 
+/// No event is shorter.
+const SHORTEST_EVENT: &str = r#"{"type":""}"#;
+
+/// What a line is taken for.
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    /// Records that follow each other.
+    Log,
+    /// A list or a part of one: commas and brackets stand between its items, and a whole value that is no event costs no
+    /// other.
+    List,
+}
+
 /// Finds the records in a line that is not one record; calls `on_piece` for each with its place in the text, and for each
 /// stretch between them, in order. White space and zeros between records are no stretch.
 ///
@@ -73,14 +90,36 @@ pub fn salvage(
     });
 }
 
-/// As [`salvage`], with what is to be said of each piece.
+/// As [`salvage`], for a line that may be a list of events or a part of one: commas and brackets stand between its items. A
+/// whole value that is no event is a piece of its own, and what follows it is read on. Of what is no event comes what is
+/// to be said of it. Checksums are fields like others.
 ///
-/// A record that directly follows another is taken as it is. Behind damage only records are taken that bear what every
-/// record bears, because an object within a torn record could pass for one.
+/// ```
+/// use chat_event::jsonl::salvage_list;
+/// let mut read = Vec::new();
+/// salvage_list(r#"[{"type":"a"},{"type":5},{"type":"b"}]"#, &mut |_, piece| {
+///     read.push(piece.map(|event| event.event_type().to_owned()).map_err(|_| ()));
+/// });
+/// assert_eq!(read, [Ok("a".to_owned()), Err(()), Ok("b".to_owned())]);
+/// ```
+pub fn salvage_list(text: &str, on_piece: &mut dyn FnMut(Range<usize>, Result<ChatEvent, String>)) {
+    pieces(text, Way::List, &mut |within, piece| {
+        let piece = piece.map(|(event, _)| event).map_err(|(_, why)| why);
+        on_piece(within, piece);
+    });
+}
+
+/// As [`salvage`], with what is to be said of each piece.
 pub(super) fn salvage_with_reasons(
     text: &str,
     on_piece: &mut dyn FnMut(Range<usize>, Result<Found, Damage>),
 ) {
+    pieces(text, Way::Log, on_piece);
+}
+
+/// A record that directly follows another is taken as it is. Behind damage only records are taken that bear what every
+/// record bears, because an object within a torn record could pass for one.
+fn pieces(text: &str, way: Way, on_piece: &mut dyn FnMut(Range<usize>, Result<Found, Damage>)) {
     // Each try may read to the end of the line, and a hostile line begins a new object every five bytes. What is spent
     // on a real torn line is its length times its depth.
     let mut budget = text.len().saturating_mul(16).saturating_add(64 * 1024);
@@ -88,7 +127,7 @@ pub(super) fn salvage_with_reasons(
     let mut at = 0;
     loop {
         if damage.is_none() {
-            at = skip_separators(text, at);
+            at = skip_separators(text, at, way);
         }
         let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) else {
             break;
@@ -99,7 +138,15 @@ pub(super) fn salvage_with_reasons(
                 let value = rest.get(..len).unwrap_or_default();
                 // Behind damage most values are parts of torn records, and too short to be one.
                 if damage.is_none() || len >= SHORTEST_RECORD.len() {
-                    match read_record(value, value.as_bytes()) {
+                    let read = match way {
+                        Way::Log => read_record(value, value.as_bytes()),
+                        // A line may hold millions of them, and reading one costs more than it says.
+                        Way::List if len < SHORTEST_EVENT.len() => {
+                            Err((UnreadableKind::NoEvent, "too short for an event".to_owned()))
+                        }
+                        Way::List => read_event(value),
+                    };
+                    match read {
                         Ok(found) if damage.is_none() || plausible(&found.0) => {
                             if let Some((start, why)) = damage.take() {
                                 on_piece(start..at, Err(why));
@@ -107,6 +154,9 @@ pub(super) fn salvage_with_reasons(
                             on_piece(at..at + len, Ok(found));
                         }
                         Ok(_) => {}
+                        Err(why) if way == Way::List && damage.is_none() => {
+                            on_piece(at..at + len, Err(why));
+                        }
                         Err(why) => {
                             damage.get_or_insert((at, why));
                         }
@@ -116,13 +166,15 @@ pub(super) fn salvage_with_reasons(
                 at + len
             }
             Err(why) => {
-                budget = budget.saturating_sub(why.column().max(TRY_COST));
+                let read = offset_of(rest, &why);
+                budget = budget.saturating_sub(read.max(TRY_COST));
                 damage.get_or_insert_with(|| {
-                    let reason = format!(
-                        "{} at byte {} of the line",
-                        without_position(&why.to_string()),
-                        at + why.column()
-                    );
+                    let why = why.to_string();
+                    let why = without_position(&why);
+                    let reason = match way {
+                        Way::Log => format!("{why} at byte {} of the line", at + read),
+                        Way::List => why.to_owned(),
+                    };
                     (at, (UnreadableKind::NoEvent, reason))
                 });
                 at + 1
@@ -156,18 +208,29 @@ fn value_len(text: &str) -> Result<usize, serde_json::Error> {
     }
 }
 
-/// Where the next object could begin, at or behind `from`.
+/// How many bytes of `text` were read before it was found wrong.
+fn offset_of(text: &str, why: &serde_json::Error) -> usize {
+    // Records of a log have no lines, lists may be printed over many.
+    let lines = text.split_inclusive('\n').map(str::len);
+    lines.take(why.line().saturating_sub(1)).sum::<usize>() + why.column()
+}
+
+/// Where the next object could begin, at or behind `from`. Of one that is printed, the first key stands in another line.
 fn next_object(text: &str, from: usize) -> usize {
     let bytes = text.as_bytes().get(from..).unwrap_or_default();
-    let found = bytes.windows(2).position(|pair| pair == b"{\"");
+    let mut openings = (0..bytes.len()).filter(|&at| bytes[at] == b'{');
+    let found = openings.find(|at| bytes[at + 1..].trim_ascii_start().starts_with(b"\""));
     found.map_or(text.len(), |found| from + found)
 }
 
-/// Past white space, zero bytes and byte order marks, which may stand between records.
-fn skip_separators(text: &str, at: usize) -> usize {
+/// Past white space, zero bytes and byte order marks, which may stand between records, and what stands between the items
+/// of a list.
+fn skip_separators(text: &str, at: usize, way: Way) -> usize {
     let rest = text.get(at..).unwrap_or_default();
-    let trimmed =
-        rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '\0' || c == '\u{feff}');
+    let in_list = |c: char| way == Way::List && matches!(c, ',' | '[' | ']');
+    let trimmed = rest.trim_start_matches(|c: char| {
+        c.is_ascii_whitespace() || c == '\0' || c == '\u{feff}' || in_list(c)
+    });
     text.len() - trimmed.len()
 }
 

@@ -260,7 +260,8 @@ impl Pack for Extra {
         let mut extra = Extra::default();
         for _ in 0..input.count() {
             let key = input.text();
-            extra.insert(key, Json::unpack(input));
+            // Each was there once.
+            extra.push(key, Json::unpack(input));
         }
         extra
     }

@@ -5,8 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use chat_event::payload::{
-    PermissionOption, PermissionRequest, PermissionResolved, Question, QuestionOption,
-    QuestionRequest, QuestionResolved,
+    PermissionOption, PermissionRequest, PermissionResolved, QuestionRequest, QuestionResolved,
 };
 use chat_event::{Extra, Json};
 use serde_json::Value;
@@ -17,6 +16,7 @@ use super::session::Acp;
 use super::updates::parent_of;
 use super::wire::Asked;
 use crate::emit::{Emitter, Place};
+use crate::form;
 use crate::tool;
 use crate::value::{list_of, str_of, text_of};
 use crate::words::one_line;
@@ -165,7 +165,11 @@ impl Acp {
             answerable: None,
             request_id: request_id.clone(),
             tool_call_id: call.clone(),
-            questions: questions(params),
+            questions: form::questions(
+                text_of(params, "message").unwrap_or(""),
+                params.get("requestedSchema"),
+                text_of(params, "url"),
+            ),
             extra: Extra::default(),
         };
         emitter.add_as(&format!("ask-{request_id}"), &place, payload);
@@ -370,74 +374,4 @@ fn decision(
         true => ("deny", always.then_some(scope)),
         false => ("allow", Some(scope)),
     }
-}
-
-/// A form's fields are the questions; an address to go to, or a bare message, is one.
-fn questions(params: &Value) -> Vec<Question> {
-    let message = text_of(params, "message").unwrap_or("").to_owned();
-    let schema = params.get("requestedSchema").unwrap_or(&Value::Null);
-    let fields = schema.get("properties").and_then(Value::as_object);
-    let Some(fields) = fields.filter(|fields| !fields.is_empty()) else {
-        let mut extra = Extra::default();
-        if let Some(url) = text_of(params, "url") {
-            extra.insert("url", Json::string(url));
-        }
-        return vec![Question {
-            text: message,
-            extra,
-            ..Question::default()
-        }];
-    };
-    let fields = fields.iter().enumerate().map(|(at, (name, field))| {
-        let label = text_of(field, "title").unwrap_or(name);
-        let text = text_of(field, "description").unwrap_or(label);
-        let is_list = str_of(field, "type") == Some("array");
-        let choices = field.get("items").filter(|_| is_list).unwrap_or(field);
-        Question {
-            id: name.clone(),
-            header: Some(label.to_owned()),
-            // What is asked stands before the first field.
-            text: if at == 0 && !message.is_empty() && message != text {
-                format!("{message}\n{text}")
-            } else {
-                text.to_owned()
-            },
-            options: options(choices),
-            multi: is_list.then_some(true),
-            ..Question::default()
-        }
-    });
-    fields.collect()
-}
-
-fn options(field: &Value) -> Vec<QuestionOption> {
-    let option = |label: &str, description: Option<&str>| QuestionOption {
-        label: label.to_owned(),
-        description: description.map(str::to_owned),
-        extra: Extra::default(),
-    };
-    if str_of(field, "type") == Some("boolean") {
-        return vec![option("true", None), option("false", None)];
-    }
-    for key in ["oneOf", "anyOf"] {
-        let list = list_of(field, key);
-        if !list.is_empty() {
-            return list
-                .iter()
-                .map(|item| {
-                    let label = text_of(item, "const").unwrap_or("");
-                    option(
-                        label,
-                        text_of(item, "title").filter(|title| *title != label),
-                    )
-                })
-                .collect();
-        }
-    }
-    let names = list_of(field, "enumNames");
-    let choices = list_of(field, "enum").iter().filter_map(Value::as_str);
-    choices
-        .enumerate()
-        .map(|(at, choice)| option(choice, names.get(at).and_then(Value::as_str)))
-        .collect()
 }

@@ -90,6 +90,7 @@ fn block_speaks(block: &Value) -> Option<bool> {
         "thinking" => Some(has("thinking") && has("signature")),
         "redacted_thinking" => Some(has("data")),
         "compaction" | "container_upload" => Some(true),
+        "fallback" => Some(has("from") && has("to")),
         kind if kind.ends_with("tool_result") => Some(has("tool_use_id")),
         _ => None,
     }

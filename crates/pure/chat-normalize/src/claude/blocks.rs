@@ -14,6 +14,7 @@ use super::results;
 use super::session::{OpenMessage, Session};
 use crate::emit::{Emitter, Place};
 use crate::value::{list_of, str_of, text_of};
+use crate::words::answers_in_place;
 
 impl Session {
     /// The blocks of an `assistant` line.
@@ -117,6 +118,13 @@ impl Session {
                 let text = format!("{file} was put into the container");
                 emitter.notice("info", place, self.format, text);
             }
+            "fallback" => match model_of(block, "to") {
+                Some(now) => {
+                    let text = answers_in_place(now, model_of(block, "from"), None);
+                    emitter.notice("info", place, self.format, text);
+                }
+                None => emitter.raw(place, self.format, "block fallback", block),
+            },
             kind => emitter.raw(place, self.format, &format!("block {kind}"), block),
         }
     }
@@ -295,6 +303,11 @@ impl super::session::Parts {
     pub(crate) fn begin(&mut self) {
         self.started += 1;
     }
+}
+
+/// The model on one side of a change of models.
+fn model_of<'a>(block: &'a Value, side: &str) -> Option<&'a str> {
+    text_of(block.get(side)?, "model")
 }
 
 /// The id of a call; one that has none is named by its line.

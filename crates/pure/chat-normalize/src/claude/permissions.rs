@@ -1,5 +1,6 @@
 //! Permissions and questions: asked over the control channel, decided by rules, or seen only by what came of them.
 //!
+//! A question is of the question tool, or of a server of the Model Context Protocol (`elicitation`), which has no call.
 //! The host's answer is not in the agent's output, so it is taken from the tool's result (`settled`) where no
 //! `control_response` shows it. Transcripts and hooks have no line for a question either: the call of the question tool is
 //! one. What is open, and how it is told, is for `asks`.
@@ -16,7 +17,7 @@ use super::session::{Call, Session};
 use crate::emit::Emitter;
 use crate::value::{list_of, str_of, text_of};
 
-pub(crate) use self::asks::Asks;
+pub(crate) use self::asks::{Asks, form_questions};
 
 /// The tool by which the agent asks the person.
 const QUESTION_TOOL: &str = "AskUserQuestion";
@@ -30,6 +31,7 @@ impl Session {
         let place = self.place(None, text_of(request, "agent_id"));
         match str_of(request, "subtype") {
             Some("can_use_tool") => self.can_use_tool(emitter, &request_id, request),
+            Some("elicitation") => self.asks.ask_form(emitter, &request_id, &place, request),
             Some("interrupt") => emitter.pass_over("control_request interrupt"),
             // What else is asked is plumbing between the program and its host.
             Some(
@@ -135,12 +137,14 @@ impl Session {
             return;
         };
         let answer = response.get("response").unwrap_or(&Value::Null);
+        if let Some(action) = text_of(answer, "action").filter(|_| ask.question) {
+            let content = answer.get("content");
+            self.asks
+                .answer_form(emitter, request_id, &ask, action, content);
+            return;
+        }
         let allowed = str_of(answer, "behavior") == Some("allow");
-        let scope = if list_of(answer, "updatedPermissions").is_empty() {
-            "once"
-        } else {
-            "always"
-        };
+        let scope = scope_of(list_of(answer, "updatedPermissions"));
         let answers = answer
             .get("updatedInput")
             .and_then(|input| input.get("answers"));
@@ -191,5 +195,15 @@ impl Session {
             .cloned();
         self.asks
             .refuse(emitter, &call_id, name, args.as_ref(), &place, by, message);
+    }
+}
+
+/// How long what an answer lets be holds, by where its rules are written.
+fn scope_of(rules: &[Value]) -> &'static str {
+    let passes = |rule: &Value| matches!(str_of(rule, "destination"), Some("session" | "cliArg"));
+    match rules {
+        [] => "once",
+        rules if rules.iter().all(passes) => "session",
+        _ => "always",
     }
 }

@@ -7,7 +7,9 @@
 //! | `turn/started`, `turn/completed` | the turn |
 //! | `item/started`, `item/completed`, `item/*/delta` | `items` |
 //! | `turn/diff/updated` | when the turn is over, the files of which no item told how they changed |
+//! | `thread/tokenUsage/updated` | usage; after a compaction how full the context is |
 //! | requests with an `id` and a `method` of the server | permissions and questions |
+//! | `item/autoApprovalReview/completed` | a permission that the automatic reviewer gave or refused |
 //! | `codex/event/*` (0.77) | nothing: they say the same again |
 
 mod notifications;
@@ -18,7 +20,7 @@ use chat_event::payload::{SessionStart, TurnEnd};
 use serde_json::{Map, Value};
 
 use super::session::{Session, ended};
-use super::tokens;
+use super::tokens::{self, News};
 use crate::dialect::Normalizer;
 use crate::emit::Emitter;
 use crate::value::{count_of, str_of, text_of};
@@ -128,14 +130,21 @@ impl CodexAppServer {
             emitter.pass_over("tokenUsage without tokens");
             return;
         };
-        if self.session.is_main(thread) && !self.session.tokens.is_news(total) {
-            emitter.pass_over("tokenUsage as before");
-            return;
-        }
         let window = count_of(said, "modelContextWindow");
         let place = self.session.scope(thread, turn).place;
-        let usage = tokens::response_usage(last, window, self.session.model.clone());
-        emitter.add("usage", &place, usage);
+        let model = self.session.model.clone();
+        let news = if self.session.is_main(thread) {
+            self.session.tokens.news(total, last, window, model)
+        } else {
+            Some(News::Response(tokens::response_usage(last, window, model)))
+        };
+        match news {
+            Some(News::Response(usage)) => {
+                emitter.add("usage", &place, usage);
+            }
+            Some(News::Context(usage)) => self.session.context_is(emitter, place, usage),
+            None => emitter.pass_over("tokenUsage as before"),
+        }
     }
 
     fn error(&mut self, emitter: &mut Emitter, thread: &str, params: &Value) {

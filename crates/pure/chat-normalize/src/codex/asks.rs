@@ -1,6 +1,7 @@
 //! What the server asks its client: approvals and questions, with their answers.
 //!
 //! The answer is in what the client writes. Where only the server's side is recorded, what became of the call tells it.
+//! In a rollout a question is a call, and its answer is what the call gives.
 
 mod open;
 
@@ -180,6 +181,33 @@ impl Asks {
             Some(_) | None => ("deny", None),
         };
         ask.resolve(emitter, decision, scope, Some("user"), None);
+    }
+
+    /// The call `call_id` gave `output`: where it asked, that is the answers, or why there are none.
+    pub(crate) fn told_by_output(&mut self, emitter: &mut Emitter, call_id: &str, output: &str) {
+        if !self.open.get(call_id).is_some_and(|ask| ask.is_question) {
+            return;
+        }
+        let Some(ask) = self.open.remove(call_id) else {
+            return;
+        };
+        let told = serde_json::from_str::<Value>(output).ok();
+        let answers = told.as_ref().and_then(|told| told.get("answers"));
+        // What the program does not ask is refused by nobody.
+        let is_unseen = output.contains("request_user_input is unavailable")
+            || output.contains("failed to parse function arguments");
+        let decision = match answers {
+            Some(_) => "allow",
+            None if is_unseen => "cancel",
+            None => "deny",
+        };
+        ask.resolve(
+            emitter,
+            decision,
+            None,
+            Some("user"),
+            answers.map(Json::from),
+        );
     }
 
     /// The server has its answer, which is not seen here. An approval is told by what becomes of its call.

@@ -56,10 +56,43 @@ pub(crate) fn content_of(item: &Value) -> (String, Option<Json>) {
 /// What a list holds beside its texts.
 pub(crate) fn attachments_of(content: &Value) -> Option<Json> {
     let entries = content.as_array().into_iter().flatten();
-    attached(entries.filter_map(|entry| {
-        let at = address_of(entry)?;
-        Some(attachment(at, str_of(entry, "type").unwrap_or("")))
-    }))
+    attached(entries.filter_map(attachment_of))
+}
+
+/// Whether a list holds nothing but texts and what can be attached.
+pub(crate) fn is_known(content: &Value) -> bool {
+    let mut entries = content.as_array().into_iter().flatten();
+    entries.all(|entry| {
+        let is_text = entry.is_string() || str_of(entry, "text").is_some();
+        is_text || attachment_of(entry).is_some()
+    })
+}
+
+/// The image or the sound that an entry is: at an address, or as servers of the Model Context Protocol give it.
+fn attachment_of(entry: &Value) -> Option<Value> {
+    let kind = str_of(entry, "type").unwrap_or("");
+    if let Some(at) = address_of(entry) {
+        return Some(attachment(at, kind));
+    }
+    let data = text_of(entry, "data").filter(|_| matches!(kind, "image" | "audio"))?;
+    let media_type = text_of(entry, "mimeType").or_else(|| text_of(entry, "mime_type"));
+    let media_type = media_type.map_or_else(|| format!("{kind}/*"), str::to_owned);
+    Some(serde_json::json!({"mediaType": media_type, "data": data}))
+}
+
+/// An image that was made, as a result in parts; it goes by the name of the file that it was saved as.
+pub(crate) fn made_image(data: &str, saved: Option<&str>) -> Value {
+    let named = saved.map(|path| media_type_of(path, "image"));
+    let media_type = named.filter(|named| named != "image/*");
+    let mut part = serde_json::json!({
+        "type": "image",
+        "mimeType": media_type.as_deref().unwrap_or("image/png"),
+        "data": data,
+    });
+    if let Some(path) = saved {
+        part["name"] = Value::from(path);
+    }
+    Value::Array(vec![part])
 }
 
 /// Images (old versions) beside a message.
@@ -82,7 +115,14 @@ fn address_of(entry: &Value) -> Option<&str> {
     if str_of(entry, "text").is_some() {
         return None;
     }
-    let keys = ["path", "url", "image_url", "audio_url"];
+    let keys = [
+        "path",
+        "url",
+        "image_url",
+        "audio_url",
+        "imageUrl",
+        "audioUrl",
+    ];
     keys.iter().find_map(|key| text_of(entry, key))
 }
 
@@ -102,15 +142,19 @@ fn attachment(at: &str, kind: &str) -> Value {
     if let Some((media_type, data)) = data {
         return serde_json::json!({"mediaType": media_type, "data": data});
     }
+    let name = at.rsplit('/').next().unwrap_or(at);
+    serde_json::json!({"name": name, "mediaType": media_type_of(at, kind), "ref": at})
+}
+
+/// What lies at an address, as far as its ending says it.
+fn media_type_of(at: &str, kind: &str) -> String {
     let ending = at.rsplit('.').next().unwrap_or("").to_ascii_lowercase();
-    let media_type = match ending.as_str() {
+    match ending.as_str() {
         "png" | "gif" | "webp" => format!("image/{ending}"),
         "jpg" | "jpeg" => "image/jpeg".to_owned(),
         "wav" | "ogg" => format!("audio/{ending}"),
         "mp3" => "audio/mpeg".to_owned(),
         _ if kind.to_ascii_lowercase().contains("audio") => "audio/*".to_owned(),
         _ => "image/*".to_owned(),
-    };
-    let name = at.rsplit('/').next().unwrap_or(at);
-    serde_json::json!({"name": name, "mediaType": media_type, "ref": at})
+    }
 }

@@ -3,7 +3,7 @@
 mod agents;
 mod tool_items;
 
-use chat_event::payload::{Compaction, Plan, PlanEntry, UserMessage};
+use chat_event::payload::{Compaction, Plan, PlanEntry, Usage, UserMessage};
 use chat_event::{Body, Extra, Json};
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use super::content::{content_of, message_text, texts_of};
 use super::session::{Scope, Session};
 use super::texts::Part;
 use super::tools::Spec;
-use crate::emit::Emitter;
+use crate::emit::{Emitter, Place};
 use crate::value::{is_true, list_of, str_of, text_of};
 
 /// Raw thoughts are numbered from here, behind the parts of their summary.
@@ -101,11 +101,13 @@ impl Session {
                 self.last_todo = Some(items);
                 self.plan(emitter, &scope, entries);
             }
-            "contextcompaction" => {
-                if is_whole {
-                    self.compaction(emitter, &scope, &id, None);
+            "contextcompaction" if is_whole => {
+                self.compaction(emitter, &scope, &id, None);
+                if self.is_main(thread) {
+                    self.tell_context(emitter);
                 }
             }
+            "contextcompaction" => self.compacts |= self.is_main(thread),
             "enteredreviewmode" | "exitedreviewmode" | "hookprompt" if is_whole => {
                 let text = text_of(item, "review").or_else(|| text_of(item, "text"));
                 let words = if kind == "exitedreviewmode" {
@@ -178,6 +180,22 @@ impl Session {
             ..Compaction::default()
         };
         emitter.add_as(&format!("{id}:compaction"), &scope.place, compaction);
+    }
+
+    /// How full the context is now; while a compaction runs that is of what comes behind it, and is told there.
+    pub(crate) fn context_is(&mut self, emitter: &mut Emitter, place: Place, usage: Usage) {
+        self.context = Some((place, usage));
+        if !self.compacts {
+            self.tell_context(emitter);
+        }
+    }
+
+    /// The compaction is over, or there is none.
+    pub(crate) fn tell_context(&mut self, emitter: &mut Emitter) {
+        self.compacts = false;
+        if let Some((place, usage)) = self.context.take() {
+            emitter.add("usage", &place, usage);
+        }
     }
 
     fn reasoning(&mut self, emitter: &mut Emitter, scope: &Scope, id: &str, item: &Value) {

@@ -4,7 +4,7 @@ use chat_event::payload::{ToolError, ToolResult};
 use chat_event::{Extra, Json};
 use serde_json::Value;
 
-use super::content::texts_of;
+use super::content::{attachments_of, is_known, made_image, texts_of};
 use super::items::member;
 use super::session::Call;
 use crate::emit::{Emitter, cut};
@@ -64,17 +64,16 @@ pub(crate) fn outcome(kind: &str, item: &Value, call: &Call) -> Outcome {
         "mcptoolcall" | "dynamictoolcall" => {
             let content = result
                 .get("content")
-                .or_else(|| member(item, "content_items", "contentItems"));
-            let texts = texts_of(content);
-            let only_texts = content
-                .and_then(Value::as_array)
-                .is_none_or(|items| items.len() == texts.len());
-            made.text = texts.join("\n");
-            made.result = if only_texts {
-                Json::string(&made.text)
+                .or_else(|| member(item, "content_items", "contentItems"))
+                .unwrap_or(&Value::Null);
+            made.text = texts_of(Some(content)).join("\n");
+            if is_known(content) {
+                made.result = Json::string(&made.text);
+                made.attachments = attachments_of(content);
             } else {
-                Json::from(result)
-            };
+                // A dynamic tool's parts stand in no result.
+                made.result = Json::from(if result.is_null() { content } else { result });
+            }
             let error = item.get("error").unwrap_or(&Value::Null);
             said_error = text_of(error, "message").or_else(|| error.as_str());
             failed |= said_error.is_some();
@@ -102,9 +101,10 @@ pub(crate) fn outcome(kind: &str, item: &Value, call: &Call) -> Outcome {
         }
         "imagegeneration" => {
             let saved = member(item, "saved_path", "savedPath").and_then(Value::as_str);
-            made.result = match saved {
-                Some(path) => Json::string(path),
-                None => Json::from(result),
+            made.result = match (text_of(item, "result"), saved) {
+                (Some(data), _) => Json::from(made_image(data, saved)),
+                (None, Some(path)) => Json::string(path),
+                (None, None) => Json::default(),
             };
         }
         _ => made.result = Json::string(""),

@@ -16,7 +16,7 @@ mod ends;
 use std::collections::{BTreeMap, HashMap};
 
 use chat_event::Extra;
-use chat_event::payload::{ErrorEvent, Interrupt, TurnStart};
+use chat_event::payload::{ErrorEvent, Interrupt, TurnStart, Usage};
 use serde_json::Value;
 
 use super::asks::Asks;
@@ -67,6 +67,9 @@ pub(crate) struct Session {
     pub(crate) spawned: HashMap<String, String>,
     /// Sub-agent's thread → the name it goes by.
     pub(crate) names: HashMap<String, String>,
+    /// A compaction runs, and how full the context is behind it.
+    pub(super) compacts: bool,
+    pub(super) context: Option<(Place, Usage)>,
     /// The to-do list as it was said last.
     pub(crate) last_todo: Option<Value>,
     /// Turns in which a person wrote, and how often.

@@ -9,6 +9,17 @@ use crate::value::count_of;
 #[derive(Debug, Default)]
 pub(crate) struct Tokens {
     last_total: Option<Value>,
+    /// Those of the response that was said with it.
+    last_response: Option<Value>,
+}
+
+/// What a line of tokens says that the one before did not.
+#[derive(Debug)]
+pub(crate) enum News {
+    /// What a response used.
+    Response(Usage),
+    /// How full the context is now, and no more: it was made shorter.
+    Context(Usage),
 }
 
 impl Tokens {
@@ -22,6 +33,35 @@ impl Tokens {
         }
         self.last_total = Some(total.clone());
         true
+    }
+
+    /// What is new in the session's `total` and its `last` response; `None` where nothing is.
+    pub(crate) fn news(
+        &mut self,
+        total: Option<&Value>,
+        last: &Value,
+        window: Option<u64>,
+        model: Option<String>,
+    ) -> Option<News> {
+        let is_other = self.last_response.as_ref() != Some(last);
+        if is_other {
+            self.last_response = Some(last.clone());
+        }
+        let usage = response_usage(last, window, model);
+        if self.is_news(total) {
+            return Some(News::Response(usage));
+        }
+        // Nothing more was used: what else stands there is of a response that was told.
+        let is_context = is_other && usage.context_used.is_some();
+        is_context.then(|| {
+            News::Context(Usage {
+                scope: usage.scope,
+                context_used: usage.context_used,
+                context_size: usage.context_size,
+                model: usage.model,
+                ..Usage::default()
+            })
+        })
     }
 
     /// The session's sum as an event.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `{sessionId, projectHash, …}` | `session_start`; a document's `messages` one by one |
 //! | a message | told at once; the same id again tells only what is new (calls, when they have ended) |
+//! | one of the user that answers calls | their results, with what is attached; words beside them steer the turn |
 //! | `{"$set": {messages}}` | as the messages one by one; those that are gone are named in a notice |
 //! | `{"$rewindTo": id}` | a notice that names the turns that were left; nothing is hidden |
 //!
@@ -23,7 +24,7 @@ use chat_event::payload::{ErrorEvent, Interrupt, SessionStart};
 use chat_event::{Extra, Json, Payload};
 use serde_json::{Map, Value};
 
-use super::messages;
+use super::messages::{self, Echo};
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, hash};
 use crate::track::{Track, ended};
@@ -189,7 +190,8 @@ impl GeminiChat {
             "user" | "info" | "warning" | "error" => {
                 emitter.report.repeated += 1;
                 // What a call gave may stand under the id of the message that made it.
-                self.echoes(emitter, message);
+                let (_, echoes) = messages::said(message);
+                self.echoes(emitter, echoes);
             }
             _ => emitter.raw(&self.track.place(), FORMAT, kind, message),
         }
@@ -201,9 +203,10 @@ impl GeminiChat {
     }
 
     fn prompt(&mut self, emitter: &mut Emitter, key: u64, id: &str, message: &Value) {
-        let mut said = messages::said(message);
-        let is_echo = self.echoes(emitter, message);
-        if said.text.is_empty() && said.attachments.is_empty() && is_echo {
+        let (mut said, echoes) = messages::said(message);
+        let is_echo = !echoes.is_empty();
+        self.echoes(emitter, echoes);
+        if is_echo && said.text.is_empty() {
             return emitter.pass_over("answers to calls");
         }
         if said.text.starts_with("<session_context>") {
@@ -214,15 +217,23 @@ impl GeminiChat {
             self.fact(emitter, facts);
             return emitter.pass_over("session context");
         }
-        self.close(emitter);
-        self.track.open_turn(emitter, id, "user");
+        // The model reads it with what its calls gave: the turn goes on.
+        let steers = is_echo && self.track.turn_id().is_some();
+        if !steers {
+            self.close(emitter);
+            self.track.open_turn(emitter, id, "user");
+        }
         let mut sent = None;
         if let Some(shown) = str_of(message, "displayContent").filter(|shown| **shown != said.text)
         {
             sent = Some(std::mem::replace(&mut said.text, shown.to_owned()));
         }
         let event_id = format!("{id}:user");
-        self.track.user(emitter, &event_id, said);
+        if steers {
+            self.track.steer(emitter, &event_id, said);
+        } else {
+            self.track.user(emitter, &event_id, said);
+        }
         if let (Some(sent), Some(event)) = (sent, emitter.out.last_mut())
             && let Payload::UserMessage(shown) = &mut event.payload
         {
@@ -231,19 +242,18 @@ impl GeminiChat {
         }
         let known = self.known.entry(key).or_default();
         known.turn_id = self.track.turn_id().map(str::to_owned);
-        known.opens_turn = true;
+        known.opens_turn = !steers;
     }
 
-    /// What calls gave that wait; whether the message has such answers.
-    fn echoes(&mut self, emitter: &mut Emitter, message: &Value) -> bool {
-        let mut is_echo = false;
-        for answer in messages::echoes(message) {
-            is_echo = true;
+    /// What calls gave that wait.
+    fn echoes(&mut self, emitter: &mut Emitter, echoes: Vec<Echo<'_>>) {
+        for answer in echoes {
+            let told = answer.told;
             let nameless = || {
-                let name = text_of(answer, "name")?;
+                let name = text_of(told, "name")?;
                 self.nameless.get_mut(name)?.pop_front()
             };
-            let call_id = text_of(answer, "id").map(str::to_owned).or_else(nameless);
+            let call_id = text_of(told, "id").map(str::to_owned).or_else(nameless);
             let call_id = call_id.unwrap_or_default();
             // The message with the call was not written again with what it gave.
             if self.track.waiting(&call_id).is_some() {
@@ -256,12 +266,11 @@ impl GeminiChat {
                 }
             }
         }
-        is_echo
     }
 
     /// What the program itself says.
     fn word(&mut self, emitter: &mut Emitter, kind: &str, message: &Value) {
-        let text = messages::said(message).text;
+        let text = messages::said(message).0.text;
         let place = self.track.place();
         if kind == "error" {
             self.outcome = "failed";

@@ -7,18 +7,57 @@ use serde_json::{Value, json};
 
 use super::tools;
 use crate::edit::{file_edit, named_edit, shown_path, with_old_text};
+use crate::tool::attached;
 use crate::track::{Call, Said, tool_error};
 use crate::value::{count_of, is_true, list_of, str_of, text_of};
 
-/// The text and the attachments of a content: a string, a part or a list of parts.
-pub(crate) fn said(message: &Value) -> Said {
-    let mut said = Said::default();
+/// What a call gave, as a part says it that stands in the user's name or beside the call.
+#[derive(Debug)]
+pub(crate) struct Echo<'a> {
+    /// The `functionResponse`.
+    pub(crate) told: &'a Value,
+    /// The pictures and files in it, and those behind it: not all models take them within an answer.
+    pub(crate) attachments: Vec<Value>,
+}
+
+/// What a message says in the user's name: words with attachments, and what calls gave.
+pub(crate) fn said(message: &Value) -> (Said, Vec<Echo<'_>>) {
     match content(message) {
-        Some(Value::Array(parts)) => parts.iter().for_each(|part| add_part(&mut said, part)),
-        Some(part) => add_part(&mut said, part),
-        None => {}
+        Some(Value::Array(parts)) => said_in(parts),
+        Some(part) => said_in(std::slice::from_ref(part)),
+        None => said_in(&[]),
     }
-    said
+}
+
+/// As [`said`], of parts. What is attached behind a call's answer is that call's, until words come.
+fn said_in(parts: &[Value]) -> (Said, Vec<Echo<'_>>) {
+    let (mut words, mut echoes) = (Said::default(), Vec::<Echo>::new());
+    let mut is_of_echo = false;
+    for part in parts {
+        if let Some(told) = part.get("functionResponse") {
+            is_of_echo = true;
+            let within = list_of(told, "parts").iter();
+            echoes.push(Echo {
+                told,
+                attachments: within.filter_map(attachment).collect(),
+            });
+            continue;
+        }
+        match (attachment(part), echoes.last_mut()) {
+            (Some(attachment), Some(echo)) if is_of_echo => echo.attachments.push(attachment),
+            (Some(attachment), _) => words.attachments.push(attachment),
+            (None, _) => {
+                let text = text_of_part(part);
+                is_of_echo &= text.is_empty();
+                words.text.push_str(text);
+            }
+        }
+    }
+    // Without words nobody attached it to any.
+    if let Some(echo) = echoes.first_mut().filter(|_| words.text.is_empty()) {
+        echo.attachments.append(&mut words.attachments);
+    }
+    (words, echoes)
 }
 
 /// As [`said`], of an answer: without the thoughts among its parts.
@@ -55,26 +94,32 @@ fn parts(message: &Value) -> &[Value] {
 }
 
 fn add_part(said: &mut Said, part: &Value) {
-    if let Some(text) = part.as_str().or_else(|| str_of(part, "text")) {
-        said.text.push_str(text);
-    } else if let Some(data) = part.get("inlineData") {
-        said.attachments.push(json!({
-            "mediaType": str_of(data, "mimeType").unwrap_or("application/octet-stream"),
-            "data": str_of(data, "data").unwrap_or(""),
-        }));
-    } else if let Some(file) = part.get("fileData") {
-        said.attachments.push(json!({
-            "mediaType": str_of(file, "mimeType").unwrap_or("application/octet-stream"),
-            "ref": str_of(file, "fileUri").unwrap_or(""),
-        }));
+    match attachment(part) {
+        Some(attachment) => said.attachments.push(attachment),
+        None => said.text.push_str(text_of_part(part)),
     }
 }
 
-/// The answers to calls among the parts of a user's message.
-pub(crate) fn echoes(message: &Value) -> impl Iterator<Item = &Value> {
-    parts(message)
-        .iter()
-        .filter_map(|part| part.get("functionResponse"))
+fn text_of_part(part: &Value) -> &str {
+    let text = part.as_str().or_else(|| str_of(part, "text"));
+    text.unwrap_or("")
+}
+
+/// A picture or a file among parts.
+fn attachment(part: &Value) -> Option<Value> {
+    if part.get("text").is_some_and(Value::is_string) {
+        return None;
+    }
+    let (held, key, from) = match (part.get("inlineData"), part.get("fileData")) {
+        (Some(held), _) => (held, "data", "data"),
+        (None, Some(held)) => (held, "ref", "fileUri"),
+        (None, None) => return None,
+    };
+    let mut made = json!({
+        "mediaType": str_of(held, "mimeType").unwrap_or("application/octet-stream"),
+    });
+    made[key] = Value::from(str_of(held, from).unwrap_or(""));
+    Some(made)
 }
 
 /// The calls among the parts of an answer.
@@ -153,15 +198,13 @@ pub(crate) fn is_over(call: &Value) -> bool {
 
 /// What a call gave.
 pub(crate) fn result(call: &Value) -> ToolResult {
-    let answers: Vec<&Value> = list_of(call, "result")
-        .iter()
-        .filter_map(|part| part.get("functionResponse"))
-        .collect();
+    let (beside, answers) = said_in(list_of(call, "result"));
     let output = answers
         .iter()
-        .map(|answer| answer_text(answer))
+        .map(|answer| answer_text(answer.told))
         .collect::<Vec<_>>()
         .join("\n");
+    let attachments = answers.into_iter().flat_map(|answer| answer.attachments);
     let name = str_of(call, "name").unwrap_or("");
     let shown = text_of(call, "resultDisplay");
     // A command's answer is written for the model; what it printed is shown.
@@ -191,18 +234,20 @@ pub(crate) fn result(call: &Value) -> ToolResult {
             .then(|| exit_code(&output))
             .flatten(),
         error,
+        extra: attached(attachments.chain(beside.attachments).collect()),
         ..ToolResult::default()
     }
 }
 
 /// What a call gave, as the answer to it says that stands in the user's name.
-pub(crate) fn echoed(answer: &Value) -> ToolResult {
-    let text = answer_text(answer);
-    let response = answer.get("response").unwrap_or(&Value::Null);
+pub(crate) fn echoed(answer: Echo<'_>) -> ToolResult {
+    let text = answer_text(answer.told);
+    let response = answer.told.get("response").unwrap_or(&Value::Null);
     let failed = str_of(response, "output").is_none() && text_of(response, "error").is_some();
     ToolResult {
         result: Json::string(&text),
         error: failed.then(|| tool_error("error", &text)),
+        extra: attached(answer.attachments),
         ..ToolResult::default()
     }
 }

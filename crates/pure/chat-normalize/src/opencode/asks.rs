@@ -1,4 +1,6 @@
 //! Permissions and questions: asked, answered, and taken back where nobody answered.
+//!
+//! On the bus they have events of their own; elsewhere a question is the call of the question tool and what becomes of it.
 
 use std::collections::BTreeMap;
 
@@ -9,6 +11,7 @@ use chat_event::payload::{
 use chat_event::{Extra, Json};
 use serde_json::Value;
 
+use super::calls::ABORTED;
 use super::session::Session;
 use crate::emit::{Emitter, Place};
 use crate::value::{is_true, list_of, str_of, text_of};
@@ -139,25 +142,31 @@ impl Session {
             return emitter.pass_over("a question asked again");
         }
         let (call_id, place) = self.asked_about(native_id, properties);
-        let questions = list_of(properties, "questions")
-            .iter()
-            .enumerate()
-            .map(|(at, value)| question(at, value))
-            .collect();
-        let payload = QuestionRequest {
-            answerable: None,
-            request_id: request_id.clone(),
-            tool_call_id: call_id.clone(),
-            questions,
-            extra: Extra::default(),
-        };
-        emitter.add_as(&format!("{request_id}:ask"), &place, payload);
         let ask = Ask {
             call_id,
             place,
             question: true,
         };
-        self.asks.open.insert(request_id, ask);
+        self.asks.ask(emitter, request_id, ask, properties);
+    }
+
+    /// A call of the question tool, which asks by that where nothing else does.
+    pub(crate) fn asked_by_call(
+        &mut self,
+        emitter: &mut Emitter,
+        call_id: &str,
+        place: &Place,
+        input: &Value,
+    ) {
+        if list_of(input, "questions").is_empty() {
+            return;
+        }
+        let ask = Ask {
+            call_id: Some(call_id.to_owned()),
+            place: place.clone(),
+            question: true,
+        };
+        self.asks.ask(emitter, call_id.to_owned(), ask, input);
     }
 
     /// `question.replied` and `question.rejected`.
@@ -184,6 +193,43 @@ impl Session {
 }
 
 impl Asks {
+    fn ask(&mut self, emitter: &mut Emitter, request_id: String, ask: Ask, asked: &Value) {
+        let questions = list_of(asked, "questions")
+            .iter()
+            .enumerate()
+            .map(|(at, value)| question(at, value))
+            .collect();
+        let payload = QuestionRequest {
+            answerable: None,
+            request_id: request_id.clone(),
+            tool_call_id: ask.call_id.clone(),
+            questions,
+            extra: Extra::default(),
+        };
+        emitter.add_as(&format!("{request_id}:ask"), &ask.place, payload);
+        self.open.insert(request_id, ask);
+    }
+
+    /// The call that asked is over: its state has the answers, or says that the person wants to give none.
+    pub(crate) fn answered_by_call(&mut self, emitter: &mut Emitter, call_id: &str, state: &Value) {
+        let failed = str_of(state, "status") == Some("error");
+        // Who stops the call says nothing of what it asks.
+        if failed && str_of(state, "error") == Some(ABORTED) {
+            return;
+        }
+        let Some(ask) = self.open.remove(call_id) else {
+            return;
+        };
+        let metadata = state.get("metadata").unwrap_or(&Value::Null);
+        let payload = QuestionResolved {
+            request_id: call_id.to_owned(),
+            answers: metadata.get("answers").map(Json::from),
+            outcome: if failed { "rejected" } else { "answered" }.to_owned(),
+            extra: Extra::default(),
+        };
+        emitter.add_as(&format!("{call_id}:answer"), &ask.place, payload);
+    }
+
     /// The call is over: what was asked about it needs no answer any more.
     pub(crate) fn expire(&mut self, emitter: &mut Emitter, call_id: &str) {
         self.expire_those(emitter, &|ask| ask.call_id.as_deref() == Some(call_id));

@@ -16,6 +16,12 @@ use crate::emit::{Emitter, Place, hash};
 use crate::value::{list_of, str_of, text_of};
 use crate::words::one_line;
 
+/// The tool by which the agent asks the person.
+const QUESTION_TOOL: &str = "question";
+
+/// What stands in place of the result of a call that was stopped.
+pub(super) const ABORTED: &str = "Tool execution aborted";
+
 /// A tool call.
 #[derive(Debug, Default)]
 pub(crate) struct Call {
@@ -184,7 +190,11 @@ impl Session {
             kind: Some(tools::kind(&call.name).to_owned()),
             extra: Extra::default(),
         };
+        let (call_id, name) = (call.id.clone(), call.name.clone());
         self.add(emitter, id, "call", &place, payload);
+        if name == QUESTION_TOOL && !self.has_requests {
+            self.asked_by_call(emitter, &call_id, &place, input);
+        }
     }
 
     fn prints(&mut self, emitter: &mut Emitter, id: &str, printed: &str) {
@@ -273,6 +283,7 @@ impl Session {
             extra,
             ..ToolResult::default()
         };
+        self.asks.answered_by_call(emitter, &call_id, state);
         self.asks.expire(emitter, &call_id);
         self.add(emitter, id, "result", &place, payload);
         if name == "todowrite" {
@@ -386,7 +397,7 @@ fn failure(part: &Value, state: &Value, output: &str) -> Option<ToolError> {
         let message = text_of(state, "error").unwrap_or(output);
         let refused = message.starts_with("The user rejected permission")
             || message.starts_with("The user has specified a rule which prevents");
-        let code = match (refused, message == "Tool execution aborted") {
+        let code = match (refused, message == ABORTED) {
             (true, _) => "rejected",
             (false, true) => "interrupted",
             (false, false) => "tool_error",

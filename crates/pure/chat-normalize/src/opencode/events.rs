@@ -59,8 +59,10 @@ pub(crate) struct OpenCodeEvents {
 
 impl OpenCodeEvents {
     pub(crate) fn new() -> Self {
+        let mut session = Session::new("opencode-events", true);
+        session.has_requests = true;
         OpenCodeEvents {
-            session: Session::new("opencode-events", true),
+            session,
             seen: Recent::default(),
             others: HashSet::new(),
             last_ms: None,

@@ -41,6 +41,8 @@ pub(crate) struct Session {
     pub(crate) format: &'static str,
     /// The source tells what happens as it happens.
     pub(crate) live: bool,
+    /// Questions have events of their own: the call of the question tool asks nobody by itself.
+    pub(crate) has_requests: bool,
     pub(crate) root: Option<String>,
     pub(crate) facts: Facts,
     pub(crate) messages: HashMap<String, Message>,

@@ -7,6 +7,7 @@
 //! | `ObservationEvent`, `AgentErrorEvent`, `UserRejectObservation` | the result, by the action's or the call's id |
 //! | `ACPToolCallEvent` | a call, and its result when it has ended |
 //! | `ConversationStateUpdateEvent`, `PauseEvent` | the turn's end, an interrupt |
+//! | … of `waiting_for_confirmation` | a permission asked for each call that waits; what becomes of it answers |
 //! | `ConversationErrorEvent` | an error, before or behind the state that fails (`failures`) |
 //! | `Condensation` | a compaction |
 //! | `StreamingDeltaEvent` and bookkeeping | passed over: what streams comes as a whole |
@@ -230,9 +231,18 @@ fn state(session: &mut Session, emitter: &mut Emitter, id: &str, event: &Value) 
     let value = event.get("value").unwrap_or(&Value::Null);
     match str_of(event, "key") {
         Some("execution_status" | "agent_status") => {
-            let state = value.as_str().unwrap_or("");
-            // What waits for a yes is said by the action's own events.
-            session.state(emitter, id, state, "");
+            match value.as_str().unwrap_or("") {
+                // Which calls it is about no event says.
+                "waiting_for_confirmation" => session.ask_newest(emitter),
+                "idle" if session.is_refused() => emitter.pass_over("rest before a refusal"),
+                state => {
+                    if state == "running" {
+                        // What waited runs now.
+                        session.answer_all(emitter, "allow");
+                    }
+                    session.state(emitter, id, state, "");
+                }
+            }
         }
         Some("full_state") => {
             let llm = value.get("agent").and_then(|agent| agent.get("llm"));

@@ -1,15 +1,12 @@
-//! What all forms of OpenHands share: turns, answers and their parts, calls that wait for a yes, delegates, tokens.
+//! What all forms of OpenHands share: turns, answers and their parts, delegates, tokens. Calls that wait for a yes: `asks`.
 //!
 //! A delegate's events stand between its call and that call's result, without a mark of their own: what comes in between
 //! is told within the call.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use chat_event::payload::{
-    Compaction, Interrupt, PermissionOption, PermissionRequest, PermissionResolved, SessionStart,
-    ToolResult, Usage,
-};
-use chat_event::{Extra, Json};
+use chat_event::Extra;
+use chat_event::payload::{Compaction, Interrupt, SessionStart, ToolResult, Usage};
 use serde_json::{Map, Value};
 
 use super::failures::Failing;
@@ -34,8 +31,10 @@ pub(crate) struct Session {
     by_action: HashMap<String, String>,
     /// The answer that is open, and how many texts and thoughts it had.
     answer: (String, u32, u32),
-    /// The call that waits for a yes.
-    asked: Option<String>,
+    /// The calls that wait for a yes.
+    pub(super) asked: BTreeSet<String>,
+    /// The agent said that it is at rest while calls waited for a yes: what refuses them comes behind that.
+    pub(super) rests: bool,
     /// The delegate that works said that it is done; its result comes yet.
     delegate_is_done: bool,
     /// The agent was stopped, or failed: what it had begun may not come back.
@@ -61,7 +60,8 @@ impl Session {
             n_nameless: 0,
             by_action: HashMap::new(),
             answer: (String::new(), 0, 0),
-            asked: None,
+            asked: BTreeSet::new(),
+            rests: false,
             delegate_is_done: false,
             stopped: false,
             has_error: false,
@@ -122,7 +122,7 @@ impl Session {
     /// A prompt; a delegate's is part of its call, and one that comes while a call runs is read behind its result.
     pub(crate) fn prompt(&mut self, emitter: &mut Emitter, id: &str, said: Said) {
         if self.track.parent().is_none() {
-            if self.track.waits() && self.asked.is_none() && !self.stopped {
+            if self.track.waits() && self.asked.is_empty() && !self.stopped {
                 return self.track.steer(emitter, &format!("{id}:user"), said);
             }
             self.close(emitter);
@@ -136,6 +136,7 @@ impl Session {
         if self.track.turn_id().is_none() {
             self.has_error = false;
         }
+        self.rests = false;
         self.track.need_turn(emitter, &format!("t-{response}"));
         if self.answer.0 != response {
             self.answer = (response.to_owned(), 0, 0);
@@ -198,10 +199,7 @@ impl Session {
             .as_ref()
             .and_then(|error| error.code.as_deref())
             == Some("rejected");
-        if self.asked.as_deref() == Some(id) {
-            let decision = if denied { "deny" } else { "allow" };
-            self.answer_ask(emitter, decision);
-        }
+        self.answer(emitter, id, if denied { "deny" } else { "allow" });
         self.track.result(emitter, id, result)
     }
 
@@ -212,49 +210,6 @@ impl Session {
         if self.track.parent() != parent.as_deref() {
             self.delegate_is_done = false;
         }
-    }
-
-    /// The call that waits under `id` waits for a yes.
-    pub(crate) fn ask(&mut self, emitter: &mut Emitter, id: &str) {
-        let Some(call) = self.track.waiting(id) else {
-            return;
-        };
-        let option = PermissionOption::new;
-        let payload = PermissionRequest {
-            request_id: format!("{}:ask", call.id),
-            tool_call_id: Some(call.id.clone()),
-            tool_name: call.name.clone(),
-            title: tools::title(&call.args),
-            args: Some(Json::from(&call.args)),
-            options: vec![
-                option("confirm", "Confirm", "allow_once"),
-                option("reject", "Reject", "reject_once"),
-            ],
-            ..PermissionRequest::default()
-        };
-        emitter.add_as(&payload.request_id.clone(), &call.place.clone(), payload);
-        self.asked = Some(id.to_owned());
-    }
-
-    /// The user said yes or no, or nothing more, which is `cancel`.
-    fn answer_ask(&mut self, emitter: &mut Emitter, decision: &str) {
-        let Some(id) = self.asked.take() else {
-            return;
-        };
-        let place = match self.track.waiting(&id) {
-            Some(call) => call.place.clone(),
-            None => self.track.place(),
-        };
-        let id = self.track.id_of_next(&id);
-        let answered = decision != "cancel";
-        let payload = PermissionResolved {
-            request_id: format!("{id}:ask"),
-            decision: decision.to_owned(),
-            scope: answered.then(|| "once".to_owned()),
-            by: answered.then(|| "user".to_owned()),
-            ..PermissionResolved::default()
-        };
-        emitter.add_as(&format!("{id}:answer"), &place, payload);
     }
 
     /// The state that the program says it is in.
@@ -299,8 +254,8 @@ impl Session {
                 emitter.retrying(&self.track.place(), why);
             }
             "running" => emitter.goes_on(&self.track.place()),
-            "user_confirmed" => self.answer_ask(emitter, "allow"),
-            "user_rejected" => self.answer_ask(emitter, "deny"),
+            "user_confirmed" => self.answer_all(emitter, "allow"),
+            "user_rejected" => self.answer_all(emitter, "deny"),
             _ => emitter.pass_over("agent state"),
         }
     }
@@ -388,9 +343,8 @@ impl Session {
         self.by_action.clear();
         self.track.leave_all();
         self.delegate_is_done = false;
-        if self.asked.is_some() {
-            self.answer_ask(emitter, "cancel");
-        }
+        self.answer_all(emitter, "cancel");
+        self.rests = false;
         let place = self.track.place();
         if self.spent != self.told_spent
             && let Some(turn) = &place.turn_id

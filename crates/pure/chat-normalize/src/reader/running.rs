@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::held::{Held, HeldLine};
 use crate::dialect::{Ending, Form, Normalizer};
 use crate::emit::{Emitter, Place};
-use crate::value::{event_data, is_event_field, parse_document, parse_line, text_of};
+use crate::parse::{event_data, is_event_field, parse_document, parse_line};
+use crate::value::text_of;
 
 /// The normalizer of a source, and the events it makes.
 #[derive(Debug)]
@@ -66,16 +67,9 @@ impl Running {
         if lossy {
             emitter.notice("warning", &Place::default(), "reader", replaced());
         }
-        if parsed.mended {
-            emitter.notice(
-                "warning",
-                &Place::default(),
-                "reader",
-                format!(
-                    "Line {} has half surrogate pairs; they are replaced",
-                    held.line_no
-                ),
-            );
+        for mended in &parsed.mended {
+            let told = format!("Line {} has {mended}", held.line_no);
+            emitter.notice("warning", &Place::default(), "reader", told);
         }
         for value in &parsed.values {
             self.value(value, held.arrival_ms);

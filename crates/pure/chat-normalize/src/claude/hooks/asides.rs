@@ -1,10 +1,11 @@
 //! Hooks beside the conversation: what the session, its files and its helpers do.
 
-use chat_event::payload::{Question, QuestionRequest, QuestionResolved, SessionStart};
+use chat_event::payload::{QuestionRequest, QuestionResolved, SessionStart};
 use chat_event::{Extra, Json};
 use serde_json::{Map, Value};
 
 use super::{ClaudeHooks, FORMAT};
+use crate::claude::permissions::form_questions;
 use crate::emit::{Emitter, Place};
 use crate::value::{str_of, text_of};
 
@@ -150,17 +151,11 @@ impl ClaudeHooks {
     fn elicitation(&mut self, emitter: &mut Emitter, line: &Value, place: &Place) {
         let server = str_of(line, "mcp_server_name").unwrap_or("").to_owned();
         let request_id = emitter.line_id().to_owned();
-        let question = Question {
-            id: "elicitation".to_owned(),
-            header: Some(server.clone()).filter(|server| !server.is_empty()),
-            text: str_of(line, "message").unwrap_or("").to_owned(),
-            ..Question::default()
-        };
         let payload = QuestionRequest {
             answerable: None,
             request_id: request_id.clone(),
             tool_call_id: None,
-            questions: vec![question],
+            questions: form_questions(line),
             extra: Extra::default(),
         };
         emitter.add("ask", place, payload);

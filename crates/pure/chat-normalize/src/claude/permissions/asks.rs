@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::QUESTION_TOOL;
 use crate::claude::session::Call;
 use crate::emit::{Emitter, Place};
+use crate::form;
 use crate::recent::Recent;
 use crate::value::{fingerprint, is_true, list_of, str_of, text_of};
 
@@ -66,23 +67,61 @@ impl Asks {
         input: &Value,
     ) {
         let questions = list_of(input, "questions").iter().map(question).collect();
+        let asked = call_id.is_none().then(|| asked_print(input));
+        let ask = Ask {
+            call_id,
+            place: place.clone(),
+            question: true,
+            asked,
+        };
+        self.ask(emitter, request_id, ask, questions);
+    }
+
+    /// A server of the Model Context Protocol asks.
+    pub(super) fn ask_form(
+        &mut self,
+        emitter: &mut Emitter,
+        request_id: &str,
+        place: &Place,
+        request: &Value,
+    ) {
+        let ask = Ask {
+            call_id: None,
+            place: place.clone(),
+            question: true,
+            asked: None,
+        };
+        self.ask(emitter, request_id, ask, form_questions(request));
+    }
+
+    fn ask(&mut self, emitter: &mut Emitter, request_id: &str, ask: Ask, questions: Vec<Question>) {
         let payload = QuestionRequest {
             answerable: None,
             request_id: request_id.to_owned(),
-            tool_call_id: call_id.clone(),
+            tool_call_id: ask.call_id.clone(),
             questions,
             extra: Extra::default(),
         };
-        emitter.add_as(&format!("{request_id}:ask"), place, payload);
-        let asked = call_id.is_none().then(|| asked_print(input));
-        self.asked(
-            request_id,
-            Ask {
-                call_id,
-                place: place.clone(),
-                question: true,
-                asked,
-            },
+        emitter.add_as(&format!("{request_id}:ask"), &ask.place, payload);
+        self.asked(request_id, ask);
+    }
+
+    /// What a server asked has its answer; `cancel` is that of who closes the form without one.
+    pub(super) fn answer_form(
+        &mut self,
+        emitter: &mut Emitter,
+        request_id: &str,
+        ask: &Ask,
+        action: &str,
+        content: Option<&Value>,
+    ) {
+        if action == "cancel" {
+            return self.cancel(emitter, request_id, ask);
+        }
+        let accepted = action == "accept";
+        let content = content.filter(|_| accepted);
+        self.resolve(
+            emitter, request_id, ask, accepted, None, "user", None, content,
         );
     }
 
@@ -217,6 +256,21 @@ impl Asks {
 /// What a question asks, as a number: the answers come to stand beside it.
 fn asked_print(input: &Value) -> u64 {
     fingerprint(input.get("questions").unwrap_or(&Value::Null))
+}
+
+/// The form of a server of the Model Context Protocol; hooks and requests tell it alike.
+pub(crate) fn form_questions(asked: &Value) -> Vec<Question> {
+    let message = text_of(asked, "message").unwrap_or("");
+    let schema = asked.get("requested_schema");
+    let mut questions = form::questions(message, schema, text_of(asked, "url"));
+    for question in &mut questions {
+        // A bare message has no field that it asks for.
+        if question.id.is_empty() {
+            "elicitation".clone_into(&mut question.id);
+            question.header = text_of(asked, "mcp_server_name").map(str::to_owned);
+        }
+    }
+    questions
 }
 
 /// A value that says something.

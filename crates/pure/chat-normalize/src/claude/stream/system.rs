@@ -114,16 +114,19 @@ impl ClaudeStream {
             "thinking_tokens" => emitter.pass_over("system/thinking_tokens"),
             // The lines around it say what is busy and what is idle.
             "session_state_changed" => emitter.pass_over("system/session_state_changed"),
-            "informational" | "notification" | "local_command_output" | "memory_recall" => {
+            kind
+            @ ("informational" | "notification" | "local_command_output" | "memory_recall") => {
                 let text = ["content", "text", "message", "output"]
                     .iter()
                     .find_map(|key| text_of(line, key));
+                let Some(text) = text else {
+                    return emitter.raw(place, FORMAT, &format!("system/{kind}"), line);
+                };
                 let level = if matches!(str_of(line, "level"), Some("warning" | "error")) {
                     "warning"
                 } else {
                     "info"
                 };
-                let text = text.map_or_else(|| line.to_string(), str::to_owned);
                 emitter.notice(level, place, "claude-code", text);
             }
             "model_refusal_fallback" | "model_refusal_no_fallback" => {

@@ -195,7 +195,7 @@ impl ClaudeTranscript {
     }
 }
 
-/// Pictures and documents beside a user's words: `[{name?, mediaType, data}]`.
+/// Pictures and documents beside a user's words: `[{name?, mediaType, data | ref}]`.
 pub(crate) fn attachments(blocks: &[Value]) -> Option<Json> {
     let mut found = Vec::new();
     for block in blocks {
@@ -209,17 +209,15 @@ pub(crate) fn attachments(blocks: &[Value]) -> Option<Json> {
         }
         let media_type = str_of(source, "media_type").unwrap_or("application/octet-stream");
         attachment.insert("mediaType".to_owned(), Value::from(media_type));
-        let key = if str_of(source, "type") == Some("base64") {
-            "data"
-        } else {
-            "ref"
+        // What a text document says stands there as well; the others say where it lies.
+        let (key, value) = match source.get("data").filter(|data| !data.is_null()) {
+            Some(data) => ("data", Some(data)),
+            None => {
+                let at = ["url", "file_id"].iter().find_map(|key| source.get(*key));
+                ("ref", at)
+            }
         };
-        let value = ["data", "url", "file_id"]
-            .iter()
-            .find_map(|key| source.get(*key))
-            .cloned()
-            .unwrap_or(Value::Null);
-        attachment.insert(key.to_owned(), value);
+        attachment.insert(key.to_owned(), value.cloned().unwrap_or_default());
         found.push(Value::Object(attachment));
     }
     (!found.is_empty()).then(|| Json::from(Value::Array(found)))

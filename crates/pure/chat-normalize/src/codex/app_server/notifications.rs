@@ -8,6 +8,7 @@ use super::wire::id_text;
 use crate::codex::items::{self, Phase};
 use crate::emit::Emitter;
 use crate::value::{count_of, list_of, str_of, text_of};
+use crate::words::answers_in_place;
 
 impl CodexAppServer {
     /// The server tells something.
@@ -85,6 +86,10 @@ impl CodexAppServer {
             }
             "thread/tokenUsage/updated" => self.token_usage(emitter, thread, turn, params),
             "error" => self.error(emitter, thread, params),
+            "item/autoApprovalReview/completed" => {
+                let scope = self.session.scope(thread, turn);
+                self.session.reviewed(emitter, &scope, params);
+            }
             "serverRequest/resolved" => {
                 let native = params.get("requestId").map(id_text).unwrap_or_default();
                 self.session.asks.answered(emitter, &native);
@@ -100,15 +105,21 @@ impl CodexAppServer {
             }
             "model/rerouted" => {
                 let place = self.session.scope(thread, None).place;
-                let text = words_of_another_model(params);
-                emitter.notice("info", &place, "codex", text.as_deref().unwrap_or(method));
+                let before = text_of(params, "fromModel");
+                let why = text_of(params, "reason");
+                let text = text_of(params, "toModel").map_or_else(
+                    || method.to_owned(),
+                    |now| answers_in_place(now, before, why),
+                );
+                emitter.notice("info", &place, "codex", text);
             }
-            // Said again elsewhere, or about the account, the client's lists and the server's own state.
+            // Said again elsewhere or when it is over, or about the account, the client's lists and the server's own state.
             "thread/status/changed"
             | "thread/compacted"
             | "thread/readState/changed"
             | "thread/settings/updated"
             | "thread/closed"
+            | "item/autoApprovalReview/started"
             | "item/reasoning/summaryPartAdded"
             | "item/fileChange/patchUpdated" => emitter.pass_over(method),
             _ if is_plumbing(method) => emitter.pass_over(method),
@@ -163,15 +174,6 @@ impl CodexAppServer {
     }
 }
 
-/// Which model answers now, and in place of which.
-fn words_of_another_model(params: &Value) -> Option<String> {
-    let now = text_of(params, "toModel")?;
-    let before = text_of(params, "fromModel").unwrap_or("another model");
-    let why = text_of(params, "reason").map(|why| format!(" ({why})"));
-    let why = why.unwrap_or_default();
-    Some(format!("{now} answers in place of {before}{why}"))
-}
-
 fn number_of(params: &Value, key: &str) -> u32 {
     count_of(params, key)
         .and_then(|number| u32::try_from(number).ok())
@@ -179,7 +181,7 @@ fn number_of(params: &Value, key: &str) -> u32 {
 }
 
 fn is_plumbing(method: &str) -> bool {
-    const PREFIXES: [&str; 19] = [
+    const PREFIXES: [&str; 18] = [
         "codex/event/",
         "account/",
         "app/",
@@ -188,7 +190,6 @@ fn is_plumbing(method: &str) -> bool {
         "fs/",
         "fuzzyFileSearch/",
         "hook/",
-        "item/autoApprovalReview/",
         "mcpServer/",
         "model/",
         "modelProvider/",

@@ -5,8 +5,9 @@ use serde_json::{Map, Value};
 
 use super::CodexRollout;
 use super::said::Source;
-use crate::codex::session::{Scope, ended};
-use crate::codex::{content, items, tokens};
+use crate::codex::session::ended;
+use crate::codex::tokens::News;
+use crate::codex::{content, items};
 use crate::emit::Emitter;
 use crate::value::{count_of, list_of, str_of, text_of};
 
@@ -56,6 +57,10 @@ impl CodexRollout {
             "dynamic_tool_call_response" => self.event_item(emitter, "DynamicToolCall", event),
             "image_generation_end" => self.event_item(emitter, "ImageGeneration", event),
             "error" | "stream_error" => self.error(emitter, kind, event),
+            "guardian_assessment" => {
+                let scope = self.session.scope("", turn);
+                self.session.reviewed(emitter, &scope, event);
+            }
             "plan_update" => {
                 let scope = self.session.work_scope(emitter, "", turn);
                 self.session
@@ -106,7 +111,6 @@ impl CodexRollout {
             | "turn_diff"
             | "context_compacted"
             | "thread_goal_updated"
-            | "guardian_assessment"
             | "account/rateLimits/updated"
             | "sub_agent_activity"
             | "mcp_startup_complete" => emitter.pass_over(kind),
@@ -160,13 +164,14 @@ impl CodexRollout {
             emitter.pass_over("token_count without tokens");
             return;
         };
-        if !self.session.tokens.is_news(total) {
-            emitter.pass_over("token_count as before");
-            return;
-        }
         let window = count_of(info, "model_context_window");
-        let usage = tokens::response_usage(last, window, self.session.model.clone());
-        let Scope { place, .. } = self.session.scope("", None);
-        emitter.add("usage", &place, usage);
+        let model = self.session.model.clone();
+        let place = self.session.scope("", None).place;
+        match self.session.tokens.news(total, last, window, model) {
+            Some(News::Response(usage) | News::Context(usage)) => {
+                emitter.add("usage", &place, usage);
+            }
+            None => emitter.pass_over("token_count as before"),
+        }
     }
 }

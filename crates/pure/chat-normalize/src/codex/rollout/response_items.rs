@@ -8,7 +8,10 @@ use crate::codex::content;
 use crate::codex::session::Ended;
 use crate::codex::tools::{Spec, given};
 use crate::emit::Emitter;
-use crate::value::{str_of, text_of};
+use crate::value::{list_of, str_of, text_of};
+
+/// The tool by which the agent asks the person; a rollout has no line of its own for that.
+const QUESTION_TOOL: &str = "request_user_input";
 
 impl CodexRollout {
     pub(super) fn response_item(&mut self, emitter: &mut Emitter, item: &Value) {
@@ -82,7 +85,12 @@ impl CodexRollout {
         if spec.is_untold() || spec.is_script() {
             return self.session.hold(&scope, &id, spec);
         }
+        let questions = Some(&spec.args).filter(|_| name == QUESTION_TOOL).cloned();
         self.session.call(emitter, &scope, &id, spec);
+        if let Some(args) = questions.filter(|args| !list_of(args, "questions").is_empty()) {
+            let asks = &mut self.session.asks;
+            asks.question(emitter, &scope, &id, Some(id.clone()), &args);
+        }
     }
 
     fn output(&mut self, emitter: &mut Emitter, item: &Value) {
@@ -109,6 +117,7 @@ impl CodexRollout {
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
         };
+        self.session.asks.told_by_output(emitter, &id, &text);
         let mut given = given(&text);
         given.attachments = item.get("output").and_then(content::attachments_of);
         let failed = output.get("success") == Some(&Value::Bool(false))

@@ -37,6 +37,7 @@ impl Session {
             turn_id: Some(turn.id.clone()),
             ..Place::default()
         };
+        self.tell_context(emitter);
         self.tell_turn_diff(emitter, &turn.id, &place);
         let guessed = end.extra.get("guessed").is_some();
         let tag = if guessed { "end.guess" } else { "end" };
