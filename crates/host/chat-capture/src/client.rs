@@ -1,15 +1,20 @@
 //! Speaking to the server: one batch, one body.
+//!
+//! Its port may be another program's by now, which answers whatever it is sent: an answer counts where it is the server's.
+
+mod address;
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::time::Duration;
 
+use chat_event::session_id;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use crate::spool::Batch;
+pub use address::check_endpoint;
 
 /// Where the server is, and what opens it.
 #[derive(Clone, PartialEq, Eq)]
@@ -172,6 +177,11 @@ impl Client {
     /// Sends one batch.
     pub(crate) fn post(&self, endpoint: &Endpoint, batch: &Batch) -> Result<Taken, Error> {
         check_endpoint(&endpoint.url)?;
+        // It becomes a part of the address, which would be another one.
+        if !session_id::fits(&batch.session_id) {
+            let why = no_session_id(&batch.session_id);
+            return Err(Error::Refused { why });
+        }
         let url = format!(
             "{}/api/v1/sessions/{}/events",
             endpoint.url.trim_end_matches('/'),
@@ -183,7 +193,10 @@ impl Client {
             .header("Authorization", format!("Bearer {}", endpoint.token))
             .header("Content-Type", "application/json")
             .send(batch.body());
-        let answer = read_answer(sent)?;
+        let answer = read_answer(sent, endpoint)?;
+        if !is_of_a_batch(&answer) {
+            return Err(no_server(endpoint, 200));
+        }
         let mut taken = Taken::default();
         let items = answer["results"].as_array().into_iter().flatten();
         for (at, item) in items.enumerate() {
@@ -203,7 +216,7 @@ impl Client {
         let url = format!("{}/api/v1/{route}", endpoint.url.trim_end_matches('/'));
         let asked = self.agent.get(&url);
         let token = format!("Bearer {}", endpoint.token);
-        read_answer(asked.header("Authorization", token).call())
+        read_answer(asked.header("Authorization", token).call(), endpoint)
     }
 
     /// What a session's log has behind a cursor.
@@ -220,7 +233,7 @@ impl Client {
         );
         let token = format!("Bearer {}", endpoint.token);
         let asked = self.agent.get(&url).header("Authorization", token).call();
-        let text = read_text(asked, WHOLE_PAGE_BYTES)?;
+        let text = read_text(asked, WHOLE_PAGE_BYTES, endpoint)?;
         serde_json::from_str(&text).map_err(|why| Error::Refused {
             why: format!("no page of events: {why}"),
         })
@@ -245,15 +258,45 @@ impl Client {
             .header("Authorization", format!("Bearer {}", endpoint.token))
             .header("Content-Type", "application/octet-stream")
             .send(body);
-        read_answer(sent)?;
+        read_answer(sent, endpoint)?;
         Ok(sha256)
     }
 }
 
+/// What the server says of every batch that it took.
+fn is_of_a_batch(answer: &Value) -> bool {
+    answer["epoch"].is_string()
+        && answer["dups"].is_u64()
+        && answer["results"].is_array()
+        && answer["durable"].is_string()
+}
+
+/// What was answered is not what the server answers: it may be away, and be back there, or elsewhere.
+fn no_server(endpoint: &Endpoint, status: u16) -> Error {
+    Error::Later {
+        why: format!(
+            "what answers there is no Turnreel server; start the server again, or name its address with --endpoint: {}",
+            endpoint.url
+        ),
+        after_ms: None,
+        status: Some(status),
+    }
+}
+
+/// Of a long one its beginning tells which it is.
+fn no_session_id(id: &str) -> String {
+    let shown: String = id.chars().take(80).collect();
+    let more = if shown.len() < id.len() { "…" } else { "" };
+    format!(
+        "a session's id is of the form [A-Za-z0-9_][A-Za-z0-9_-]{{0,63}}, and this one is not: {shown}{more}"
+    )
+}
+
 fn read_answer(
     sent: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
+    endpoint: &Endpoint,
 ) -> Result<Value, Error> {
-    let text = read_text(sent, ANSWER_BYTES)?;
+    let text = read_text(sent, ANSWER_BYTES, endpoint)?;
     Ok(serde_json::from_str(&text).unwrap_or(Value::Null))
 }
 
@@ -261,13 +304,20 @@ fn read_answer(
 fn read_text(
     sent: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
     most_bytes: u64,
+    endpoint: &Endpoint,
 ) -> Result<String, Error> {
     let unanswered = |why: String| Error::Later {
         why,
         after_ms: None,
         status: None,
     };
-    let mut response = sent.map_err(|why| unanswered(format!("no answer: {why}")))?;
+    let mut response = sent.map_err(|why| match is_bad_address(&why) {
+        // It would be no better later.
+        true => Error::Refused {
+            why: format!("no address: {why}"),
+        },
+        false => unanswered(format!("no answer: {why}")),
+    })?;
     let status = response.status().as_u16();
     let after_ms = response
         .headers()
@@ -289,9 +339,10 @@ fn read_text(
         Some(message) => format!("{status}: {message}"),
         None => format!("status {status}"),
     };
+    let is_ours = answer["error"]["code"].is_string();
     match status {
         401 | 403 | 421 => Err(Error::Unauthorized { why: why() }),
-        404 => Err(Error::NotFound { why: why() }),
+        404 if is_ours => Err(Error::NotFound { why: why() }),
         413 => Err(Error::TooLarge),
         // 423: another program has the session's log for now.
         408 | 423 | 429 | 500..=599 => Err(Error::Later {
@@ -309,104 +360,22 @@ fn read_text(
                 there: there.map(|(at, _)| at).collect(),
             })
         }
-        _ => Err(Error::Refused { why: why() }),
+        _ if is_ours => Err(Error::Refused { why: why() }),
+        _ => Err(no_server(endpoint, status)),
+    }
+}
+
+/// Whether there is no such address, whoever may be there.
+fn is_bad_address(why: &ureq::Error) -> bool {
+    match why {
+        ureq::Error::BadUri(_) => true,
+        ureq::Error::Http(why) => {
+            why.is::<ureq::http::uri::InvalidUri>() || why.is::<ureq::http::uri::InvalidUriParts>()
+        }
+        _ => false,
     }
 }
 
 fn text_of(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
-}
-
-/// Whether the address is one that is spoken to: plain HTTP, which must not leave this machine.
-///
-/// # Errors
-///
-/// [`Error::BadEndpoint`] for any other.
-pub fn check_endpoint(url: &str) -> Result<(), Error> {
-    let refuse = |why| {
-        Err(Error::BadEndpoint {
-            url: url.to_owned(),
-            why,
-        })
-    };
-    if url.starts_with("https://") {
-        return refuse("https is not spoken yet; use a server on this machine");
-    }
-    let Some(rest) = url.strip_prefix("http://") else {
-        return refuse("expected http://127.0.0.1:PORT");
-    };
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = match authority.rsplit_once(':') {
-        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
-        _ => authority,
-    };
-    let within = host
-        .strip_prefix('[')
-        .and_then(|host| host.strip_suffix(']'));
-    let address = match within {
-        Some(host) => host.parse().map(IpAddr::V6),
-        None => host.parse().map(IpAddr::V4),
-    };
-    match (host, address) {
-        ("127.0.0.1" | "localhost" | "[::1]", _) => Ok(()),
-        // A server may listen on another address that this machine has.
-        (_, Ok(address)) if address.is_loopback() || is_of_this_machine(address) => Ok(()),
-        _ => refuse("the token would travel in clear; only this machine is spoken to over http"),
-    }
-}
-
-/// Whether what is sent to the address stays on this machine: the way there begins where it ends. Nothing is sent to learn
-/// that. Where an address may be listened on says less: some systems allow it of one that another machine has.
-fn is_of_this_machine(address: IpAddr) -> bool {
-    let any: IpAddr = match address {
-        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-    };
-    let way = UdpSocket::bind((any, 0)).and_then(|socket| {
-        // Any port but 0 does.
-        socket.connect((address, 9))?;
-        socket.local_addr()
-    });
-    way.is_ok_and(|from| from.ip() == address)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_token_goes_to_this_machine_only() {
-        for url in [
-            "http://127.0.0.1:7473",
-            "http://localhost:80/",
-            "http://[::1]:7473",
-        ] {
-            assert!(check_endpoint(url).is_ok(), "{url}");
-        }
-        assert!(check_endpoint("http://127.0.0.9:7473").is_ok());
-        // Where it has a network, one of its addresses there.
-        let way = UdpSocket::bind("0.0.0.0:0").and_then(|socket| {
-            socket.connect("198.51.100.7:9")?;
-            socket.local_addr()
-        });
-        if let Ok(own) = way {
-            let url = format!("http://{}:7473", own.ip());
-            assert!(check_endpoint(&url).is_ok(), "{url}");
-        }
-        for url in [
-            "https://127.0.0.1:7473",
-            "http://example.org",
-            "http://::1:7473",
-            "http://0.0.0.0:7473",
-            "http://[::]:7473",
-            "http://198.51.100.7:7473",
-            "http://[2001:db8::7]:7473",
-            "http://224.0.0.1:7473",
-            "http://127.0.0.1@example.org",
-            "http://127.0.0.1.example.org:80",
-            "127.0.0.1:7473",
-        ] {
-            assert!(check_endpoint(url).is_err(), "{url}");
-        }
-    }
 }

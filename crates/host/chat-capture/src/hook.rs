@@ -29,7 +29,7 @@ const WAIT: &str = "5s";
 const LONGEST_ANSWER: Duration = Duration::from_secs(7);
 /// So long the server may be away, or hang, before nobody is waited for.
 const LONGEST_AWAY: Duration = Duration::from_secs(10);
-/// Between two tries.
+/// Between two tries, whatever comes of them: the server holds a question for longer.
 const PAUSE: Duration = Duration::from_secs(1);
 /// How often it is looked whether the agent waits on.
 const TICK: Duration = Duration::from_millis(500);
@@ -193,6 +193,7 @@ impl Asked {
         // Since when nothing comes of it: an address that is taken by somebody else meanwhile may say nothing at all.
         let mut away: Option<Instant> = None;
         loop {
+            let asked = Instant::now();
             let answer = self.get(&client, &path);
             let mut is_over = locked(&self.is_over);
             if *is_over {
@@ -210,16 +211,16 @@ impl Asked {
                     );
                     return Ok(Some(told));
                 }
-                Ok(_) => away = None,
-                Err(why) => {
+                Ok(answer) if answer["status"] == "pending" => away = None,
+                other => {
                     let since = *away.get_or_insert_with(Instant::now);
                     if since.elapsed() >= LONGEST_AWAY {
-                        return Err(why);
+                        return Err(other.err().unwrap_or_else(no_answer));
                     }
-                    drop(is_over);
-                    std::thread::sleep(PAUSE);
                 }
             }
+            drop(is_over);
+            std::thread::sleep(PAUSE.saturating_sub(asked.elapsed()));
         }
     }
 
@@ -350,6 +351,16 @@ impl Asked {
             None => Ok(()),
             Some((_, why)) => Err(Error::Refused { why }),
         }
+    }
+}
+
+/// Somebody else is at the server's address, and says nothing of the request.
+fn no_answer() -> Error {
+    Error::Later {
+        why: "what answers at the server's address is no Turnreel server; start the server again"
+            .to_owned(),
+        after_ms: None,
+        status: None,
     }
 }
 

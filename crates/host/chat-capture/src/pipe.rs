@@ -5,9 +5,10 @@
 
 mod delivery;
 mod held;
+mod passing;
 mod reading;
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,8 +20,10 @@ use chat_normalize::{Context, Dialect, SessionReader};
 use crate::client::{Endpoint, Error};
 use crate::sources::Words;
 use delivery::Shared;
+use passing::{PIECE_BYTES, read_some, write_whole};
 use reading::{AtEnd, Reading, read};
 
+pub use passing::pass_on;
 pub use reading::Rewrite;
 
 /// Looks for the server; asked anew before each try.
@@ -34,9 +37,6 @@ pub(crate) fn found(find_endpoint: &FindEndpoint) -> Result<Endpoint, Error> {
         status: None,
     })
 }
-
-/// What is passed on at once.
-const PIECE_BYTES: usize = 64 * 1024;
 
 /// How often the end and the signals are looked for.
 const TICK: Duration = Duration::from_millis(20);
@@ -181,10 +181,9 @@ fn pass(mut input: impl Read, output: impl Write, shared: &Shared, spool_dir: &P
     let mut piece = vec![0; PIECE_BYTES];
     let mut output = Some(output);
     loop {
-        let n = match input.read(&mut piece) {
+        let n = match read_some(&mut input, &mut piece) {
             Ok(0) => break,
             Ok(n) => n,
-            Err(why) if why.kind() == ErrorKind::Interrupted => continue,
             Err(why) => {
                 shared.note(format!("could not read the input: {why}"));
                 break;
@@ -192,7 +191,7 @@ fn pass(mut input: impl Read, output: impl Write, shared: &Shared, spool_dir: &P
         };
         let arrival_ms = now_ms();
         let passed = match &mut output {
-            Some(output) => output.write_all(&piece[..n]).and_then(|()| output.flush()),
+            Some(output) => write_whole(output, &piece[..n]),
             None => Ok(()),
         };
         shared.queue.push(&piece[..n], arrival_ms, spool_dir);

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::spool::make_dir;
+use crate::spool::unnamed_file;
 
 /// Bytes that are held in memory.
 const MEMORY_BYTES: usize = 8 * 1024 * 1024;
@@ -155,20 +155,6 @@ impl State {
         }
         Ok(bytes)
     }
-}
-
-fn unnamed_file(dir: &Path) -> std::io::Result<File> {
-    // The first event that is kept makes it, and that may come later.
-    let _ = make_dir(dir);
-    let path = dir.join(format!(".passing-{}", std::process::id()));
-    let mut options = File::options();
-    options.read(true).write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(&path)?;
-    // Where the system does not let go of a name in use, the file stays and is taken again.
-    let _ = std::fs::remove_file(&path);
-    Ok(file)
 }
 
 #[cfg(test)]

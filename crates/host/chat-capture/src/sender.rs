@@ -1,16 +1,19 @@
 //! Sending what is in a spool, until the server has it.
 
+mod account;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use chat_event::{BodyRef, ChatEvent, bodies};
+use chat_event::{BodyRef, ChatEvent, bodies, session_id};
 
+use self::account::Account;
 use crate::client::{Client, Endpoint, Error};
 use crate::leftover::Leftover;
 use crate::pipe::{FindEndpoint, found};
 use crate::sources::{Entered, Sources, Words, log_after};
-use crate::spool::{Batch, Reader, Spool, keep_refused};
+use crate::spool::{Batch, Reader, Spool};
 
 /// Between the starts of two batches: a chunk leaves at once, and a flood in few requests.
 const PACE: Duration = Duration::from_millis(50);
@@ -31,14 +34,13 @@ const LINE_BYTES: usize = 7 * 1024 * 1024;
 /// Bodies over this go beside such a line.
 const BODY_BYTES: usize = 128 * 1024;
 
-/// What the operator should know at the end, at most so many lines of it.
-const MAX_NOTES: usize = 10;
-
 pub(crate) struct Sender<'a> {
     find_endpoint: &'a FindEndpoint,
     client: Client,
-    /// Beside what is kept of what the server refuses.
-    spool_dir: PathBuf,
+    /// What the server did not take.
+    account: Account,
+    /// Sessions of the spool that this token may not write to, and how that was said: what is theirs stays for one that may.
+    left: BTreeMap<String, String>,
     /// What others tell of the sessions of the spool that is sent.
     sources: Option<Sources>,
     /// What texts are compared by with what those told.
@@ -46,16 +48,6 @@ pub(crate) struct Sender<'a> {
     /// Whether it waits where another source tells of a session now.
     waits: bool,
     tries: u32,
-    notes: Vec<String>,
-    /// How many events were refused, and where they are kept.
-    n_refused: usize,
-    /// How many of them have ids of events that stand there, by their session.
-    n_told: BTreeMap<String, usize>,
-    /// How many events were there already, at another time, by their session.
-    n_there: BTreeMap<String, usize>,
-    kept: Option<PathBuf>,
-    /// The last reason for which the server has not taken something.
-    pub(crate) last_refusal: Option<String>,
 }
 
 /// Why a batch was not sent.
@@ -73,6 +65,8 @@ pub(crate) enum Sent {
     /// Another source tells of one of its sessions now, or was stopped in the middle of that; so it is said. The file stays
     /// for the next.
     Held(String),
+    /// The token may not write to all of its sessions; so it is said. The file stays for one that may.
+    Left(String),
     /// It is not known whether a session goes on that it left open. The file stays for the next.
     Untold,
 }
@@ -100,16 +94,11 @@ impl<'a> Sender<'a> {
             find_endpoint,
             words,
             client: Client::new(),
-            spool_dir: spool_dir.to_owned(),
+            account: Account::new(spool_dir),
+            left: BTreeMap::new(),
             sources: None,
             waits: true,
             tries: 0,
-            notes: Vec::new(),
-            n_refused: 0,
-            n_told: BTreeMap::new(),
-            n_there: BTreeMap::new(),
-            kept: None,
-            last_refusal: None,
         }
     }
 
@@ -144,18 +133,33 @@ impl<'a> Sender<'a> {
                 // Who waits for the others is held by none of them.
                 let _ = self.send(&batch, false, &mut rest);
                 at = batch.end;
-                // What is held back is not there before its end.
-                sent(at.saturating_sub(u64::from(self.holds_back())));
+                sent(self.sent_upto(at));
             }
             at = end;
-            sent(at.saturating_sub(u64::from(self.holds_back())));
+            sent(self.sent_upto(at));
             if let Some(pause) = PACE.checked_sub(started.elapsed()) {
                 spool.rest(pause);
             }
         }
         let _ = self.end(at, &mut rest);
-        sent(at);
-        Ok(())
+        for (session_id, why) in &self.left {
+            let note = format!("{why}: {session_id}; it waits for a token that may send to it");
+            self.account.note(note);
+        }
+        // Of a spool that stays, what was refused comes again with it.
+        let kept = match self.left.is_empty() {
+            true => self.account.keep(),
+            false => Ok(()),
+        };
+        let stays = kept.is_err() || !self.left.is_empty();
+        sent(at.saturating_sub(u64::from(stays)));
+        kept
+    }
+
+    /// How far the server has the spool. What is held back, or not taken, is not done with before its end.
+    fn sent_upto(&self, at: u64) -> u64 {
+        let waits = self.holds_back() || self.account.n_parts() > 0 || !self.left.is_empty();
+        at.saturating_sub(u64::from(waits))
     }
 
     /// Sends what an earlier pipe left. Of sessions that it left open it is known once `told` says yes whether they go on.
@@ -179,6 +183,8 @@ impl<'a> Sender<'a> {
             goes_on
         };
         self.sources = Some(Sources::of_leftover(path).compared_by(self.words));
+        self.account.begin();
+        self.left.clear();
         self.waits = false;
         self.tries = 0;
         let unsent = |why: Unsent| match why {
@@ -204,10 +210,17 @@ impl<'a> Sender<'a> {
                 return unsent(why);
             }
         }
-        match self.end(end, &mut rest) {
-            Ok(()) => leftover.remove().map(Sent::All),
-            Err(why) => unsent(why),
+        if let Err(why) = self.end(end, &mut rest) {
+            return unsent(why);
         }
+        if let Some((session_id, why)) = self.left.pop_first() {
+            return Ok(Sent::Left(format!(
+                "{why}: {session_id}; left for a token that may send to it: {}",
+                path.display()
+            )));
+        }
+        self.account.keep()?;
+        leftover.remove().map(Sent::All)
     }
 
     fn holds_back(&self) -> bool {
@@ -229,17 +242,27 @@ impl<'a> Sender<'a> {
         Ok(())
     }
 
-    /// Sends one batch, however long the server takes for that, as long as `rest` goes on.
+    /// Sends one batch, however long the server takes for that, as long as `rest` goes on. What this token may not send is
+    /// left, and all that follows of its session: the others do not wait for it.
     fn send(&mut self, batch: &Batch, is_end: bool, rest: &mut Rest<'_>) -> Result<(), Unsent> {
+        if self.left.contains_key(&batch.session_id) {
+            return Ok(());
+        }
+        let n_parts = self.account.n_parts();
         loop {
             let why = match self.send_once(batch, is_end) {
                 Ok(sent) => {
                     self.tries = 0;
-                    self.last_refusal = None;
                     return sent.map_err(Unsent::Held);
                 }
                 Err(why) => why,
             };
+            self.account.go_back(n_parts);
+            if let Error::NotFound { .. } = why {
+                self.tries = 0;
+                self.left.insert(batch.session_id.clone(), why.to_string());
+                return Ok(());
+            }
             self.tries = self.tries.saturating_add(1);
             let (asked, is_pace) = match &why {
                 Error::Later {
@@ -256,9 +279,7 @@ impl<'a> Sender<'a> {
                 why: why.to_string(),
                 tries: self.tries,
             };
-            let goes_on = rest(&pause);
-            self.last_refusal = Some(pause.why);
-            if !goes_on {
+            if !rest(&pause) {
                 return Err(Unsent::GivenUp(why));
             }
         }
@@ -267,7 +288,9 @@ impl<'a> Sender<'a> {
     /// Sends what of a batch is new. Where another source tells of the session now: the file of its notes.
     fn send_once(&mut self, batch: &Batch, is_end: bool) -> Result<Result<(), PathBuf>, Error> {
         let endpoint = found(self.find_endpoint)?;
-        let Some(sources) = &mut self.sources else {
+        // What is no session's id has no log, and nobody else tells of it.
+        let sources = self.sources.as_mut();
+        let Some(sources) = sources.filter(|_| session_id::fits(&batch.session_id)) else {
             return self.send_lines(batch, &endpoint).map(Ok);
         };
         let entered = match self.waits {
@@ -308,22 +331,21 @@ impl<'a> Sender<'a> {
                 return self.send_lines(&second, endpoint);
             }
             Err(Error::IdsTaken { there, .. }) => {
-                self.there_before(batch, there.len());
-                self.told_before(batch, batch.lines.len() - there.len());
+                let n_others = batch.lines.len() - there.len();
+                self.account.there_before(batch, there.len());
+                self.account.told_before(batch, n_others);
                 let lines = batch.lines.iter().enumerate();
                 let others = lines.filter(|(at, _)| !there.contains(at));
                 let others: Vec<&str> = others.map(|(_, line)| line.as_str()).collect();
-                if !others.is_empty() {
-                    self.keep_refused(batch, &others);
-                }
-                return Ok(());
+                return self.account.refuse(batch, &others);
             }
-            Err(why @ (Error::TooLarge | Error::Refused { .. })) => self.note(why.to_string()),
+            Err(why @ (Error::TooLarge | Error::Refused { .. })) => {
+                self.account.note(why.to_string());
+            }
             sent => return sent,
         }
         let lines: Vec<&str> = batch.lines.iter().map(String::as_str).collect();
-        self.keep_refused(batch, &lines);
-        Ok(())
+        self.account.refuse(batch, &lines)
     }
 
     fn post(&mut self, batch: &Batch, endpoint: &Endpoint) -> Result<(), Error> {
@@ -335,42 +357,15 @@ impl<'a> Sender<'a> {
         };
         let mut lines = Vec::new();
         for (at, why) in taken.refused {
-            self.note(format!("the server refused an event: {why}"));
+            let note = format!("the server refused an event: {why}");
+            self.account.note(note);
             lines.extend(batch.lines.get(at).map(String::as_str));
         }
-        self.there_before(batch, taken.there.len());
-        self.told_before(batch, taken.ids_taken.len());
+        self.account.there_before(batch, taken.there.len());
+        self.account.told_before(batch, taken.ids_taken.len());
         let told_before = taken.ids_taken.iter().filter_map(|at| batch.lines.get(*at));
         lines.extend(told_before.map(String::as_str));
-        if !lines.is_empty() {
-            self.keep_refused(batch, &lines);
-        }
-        Ok(())
-    }
-
-    /// The same was told before; what has no time of its own had another one then.
-    fn there_before(&mut self, batch: &Batch, n_events: usize) {
-        if n_events > 0 {
-            *self.n_there.entry(batch.session_id.clone()).or_default() += n_events;
-        }
-    }
-
-    /// Ids come from the agent: where other events have them, the agent told the same by another way.
-    fn told_before(&mut self, batch: &Batch, n_events: usize) {
-        if n_events > 0 {
-            *self.n_told.entry(batch.session_id.clone()).or_default() += n_events;
-        }
-    }
-
-    /// What the server does not take is kept where it is no longer in the way.
-    fn keep_refused(&mut self, batch: &Batch, lines: &[&str]) {
-        match keep_refused(&self.spool_dir, &batch.session_id, lines) {
-            Ok(path) => {
-                self.n_refused += lines.len();
-                self.kept = Some(path);
-            }
-            Err(why) => self.note(format!("{} events are lost: {why}", lines.len())),
-        }
+        self.account.refuse(batch, &lines)
     }
 
     /// The batch with its large bodies uploaded and referred to.
@@ -389,35 +384,8 @@ impl<'a> Sender<'a> {
         Ok(small)
     }
 
-    fn note(&mut self, note: String) {
-        if self.notes.len() < MAX_NOTES && self.notes.last() != Some(&note) {
-            self.notes.push(note);
-        }
-    }
-
     pub(crate) fn take_notes(&mut self) -> Vec<String> {
-        let mut notes = std::mem::take(&mut self.notes);
-        for (session_id, n) in std::mem::take(&mut self.n_there) {
-            let events = if n == 1 { "event" } else { "events" };
-            notes.push(format!(
-                "{n} {events} of {session_id} were there already, and stay as they are: only their times differ"
-            ));
-        }
-        for (session_id, n) in std::mem::take(&mut self.n_told) {
-            let events = if n == 1 { "event" } else { "events" };
-            notes.push(format!(
-                "{n} {events} of {session_id} stood there in other words: another source tells of this session too, and its turns may stand twice; one source is enough"
-            ));
-        }
-        if let Some(path) = self.kept.take() {
-            let n = std::mem::take(&mut self.n_refused);
-            let events = if n == 1 { "event is" } else { "events are" };
-            let path = path.display();
-            notes.push(format!(
-                "{n} {events} not in the session, for the server refused them; kept in {path}"
-            ));
-        }
-        notes
+        self.account.take_notes()
     }
 }
 

@@ -5,6 +5,7 @@
 mod batch;
 mod meant;
 mod refused;
+mod unnamed;
 
 use std::fs::File;
 use std::io::Write;
@@ -20,7 +21,8 @@ pub use batch::Batch;
 pub(crate) use batch::Reader;
 pub use meant::{is_same_endpoint, spools_for, spools_for_others};
 pub(crate) use refused::keep;
-pub use refused::keep_refused;
+pub use refused::{Kept, Refused};
+pub(crate) use unnamed::unnamed_file;
 
 /// The spool of a running pipe.
 #[derive(Debug)]
@@ -155,8 +157,7 @@ impl Spool {
             std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
             match options.open(&path) {
                 Ok(file) => {
-                    file.lock()
-                        .map_err(|source| spool_error("lock", &path, source))?;
+                    take_lock(&path, file.lock())?;
                     // Who looks for what others left may have been there before our lock, and deleted it.
                     if is_at(&file, &path) {
                         return Ok((file, path));
@@ -171,6 +172,19 @@ impl Spool {
 
     fn locked(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What comes of locking a file that we made just now. One that cannot be locked goes, for each try would leave one more.
+fn take_lock(path: &Path, locked: std::io::Result<()>) -> Result<(), Error> {
+    match locked {
+        // Where there are no locks, nobody takes it for left over: who does locks it first.
+        Err(why) if why.kind() == std::io::ErrorKind::Unsupported => Ok(()),
+        Err(source) => {
+            let _ = std::fs::remove_file(path);
+            Err(spool_error("lock", path, source))
+        }
+        Ok(()) => Ok(()),
     }
 }
 
@@ -247,6 +261,21 @@ mod tests {
 
     use super::*;
     use crate::leftover::{Leftover, leftovers};
+
+    #[test]
+    fn a_spool_that_cannot_be_locked_leaves_no_file_and_one_without_locks_is_used() {
+        let path = std::env::temp_dir().join(format!("lock-{}", std::process::id()));
+        let lock = |kind: std::io::ErrorKind| {
+            let made = File::create(&path);
+            (
+                made.is_ok(),
+                take_lock(&path, Err(kind.into())).is_ok(),
+                path.exists(),
+            )
+        };
+        assert_eq!(lock(std::io::ErrorKind::Unsupported), (true, true, true));
+        assert_eq!(lock(std::io::ErrorKind::Other), (true, false, false));
+    }
 
     #[test]
     fn who_looks_for_leftovers_takes_nothing_from_a_spool_that_begins() -> Result<(), Error> {

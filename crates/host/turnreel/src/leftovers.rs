@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
-use chat_capture::{Batch, Leftover, Next};
+use chat_capture::{Batch, Leftover, Next, Refused};
 use chat_event::ChatEvent;
 use chat_store::{PageRequest, SessionId};
 use tokio::runtime::Handle;
@@ -60,6 +60,8 @@ impl PutOff {
 /// A file that waits until another source has told of a session.
 struct Waiting {
     leftover: Leftover,
+    /// What is refused of it: kept with its end, for until then all of it may be read again.
+    refused: Refused,
     notes: PathBuf,
     since: Instant,
     n_events: usize,
@@ -134,10 +136,11 @@ async fn take_in_one(
     path: &Path,
     waiting: Option<Waiting>,
 ) -> Result<Option<Waiting>, String> {
-    let (mut leftover, mut n_events, mut since) = match waiting {
+    let (mut leftover, mut refused, mut n_events, mut since) = match waiting {
         Some(waiting) => {
             let held = (waiting.notes, waiting.since);
-            (waiting.leftover, waiting.n_events, Some(held))
+            let (leftover, refused) = (waiting.leftover, waiting.refused);
+            (leftover, refused, waiting.n_events, Some(held))
         }
         None => {
             let opening = path.to_owned();
@@ -146,7 +149,8 @@ async fn take_in_one(
             let Some(leftover) = opened.map_err(|why| why.to_string())? else {
                 return Ok(None);
             };
-            (leftover.compared_by(masking::words), 0, None)
+            let refused = Refused::beside(path.parent().unwrap_or(path));
+            (leftover.compared_by(masking::words), refused, 0, None)
         }
     };
     loop {
@@ -170,6 +174,7 @@ async fn take_in_one(
                 let since = before.map_or_else(Instant::now, |(_, since)| since);
                 return Ok(Some(Waiting {
                     leftover,
+                    refused,
                     notes,
                     since,
                     n_events,
@@ -179,9 +184,20 @@ async fn take_in_one(
         };
         since = None;
         n_events += batch.lines.len();
-        store(state, path, batch).await?;
+        store(state, &mut refused, batch).await?;
     }
     tracing::info!(events = n_events, "took in {}", path.display());
+    let keeping = tokio::task::spawn_blocking(move || refused.keep()).await;
+    let kept = keeping.map_err(|why| why.to_string())?;
+    for kept in kept.map_err(|why| why.to_string())? {
+        tracing::warn!(
+            "{} events of {} are left out, and kept in {}: {}",
+            kept.n_lines,
+            path.display(),
+            kept.path.display(),
+            kept.why
+        );
+    }
     if let Some(kept) = leftover.remove().map_err(|why| why.to_string())? {
         tracing::warn!("{kept}");
     }
@@ -234,7 +250,7 @@ pub(crate) fn read_log(
 }
 
 /// Takes a batch in, in parts where it is too much for one.
-async fn store(state: &State, path: &Path, batch: Batch) -> Result<(), String> {
+async fn store(state: &State, refused: &mut Refused, batch: Batch) -> Result<(), String> {
     let mut waiting = vec![batch];
     while let Some(mut batch) = waiting.pop() {
         if batch.lines.is_empty() {
@@ -251,13 +267,18 @@ async fn store(state: &State, path: &Path, batch: Batch) -> Result<(), String> {
             Err(why) => Err(why),
             Ok((id, items)) => ingest::ingest(state, id, items, false).await,
         };
-        let (refused, code) = match stored {
+        let (which, code) = match stored {
             Ok(answer) => (answer.refused(), "some are refused"),
             // Bad through and through: it would be bad each time. The message may quote what was sent; the code does not.
             Err(why) if why.is_for_good() => (refused_by(&why, batch.lines.len()), why.code),
             Err(why) => return Err(why.message),
         };
-        keep(state, path, &batch, &refused, code)?;
+        let lines = which.iter().filter_map(|at| batch.lines.get(*at));
+        let lines: Vec<&str> = lines.map(String::as_str).collect();
+        let lines = masking::masked_lines(state, &lines);
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let held = refused.hold(&batch.session_id, code, &lines);
+        held.map_err(|why| why.to_string())?;
     }
     Ok(())
 }
@@ -279,87 +300,5 @@ fn read(
     Ok((id, items))
 }
 
-/// Keeps beside the file what is refused of it.
-fn keep(
-    state: &State,
-    path: &Path,
-    batch: &Batch,
-    refused: &[usize],
-    code: &str,
-) -> Result<(), String> {
-    if refused.is_empty() {
-        return Ok(());
-    }
-    let lines = refused.iter().filter_map(|at| batch.lines.get(*at));
-    let lines: Vec<&str> = lines.map(String::as_str).collect();
-    let lines = masking::masked_lines(state, &lines);
-    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let dir = path.parent().unwrap_or(path);
-    let kept = chat_capture::keep_refused(dir, &batch.session_id, &lines);
-    let kept = kept.map_err(|why| why.to_string())?;
-    tracing::warn!(
-        "{} events of {} are left out, and kept in {}: {code}",
-        lines.len(),
-        path.display(),
-        kept.display()
-    );
-    Ok(())
-}
-
 #[cfg(test)]
-mod tests {
-    use std::io::Read;
-
-    use chat_event::payload::TurnEnd;
-    use chat_store::{Options, Packed, Store, sha256_hex};
-
-    use super::*;
-    use crate::state::Settings;
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn a_log_that_was_packed_away_is_not_read_as_an_empty_one() {
-        let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(dir.path(), Options::default()).unwrap();
-        let session = store.session_or_new(&SessionId::parse("s1").unwrap());
-        let session = session.unwrap();
-        let event = ChatEvent::new("e1".to_owned(), 1, "s1", TurnEnd::default());
-        session.append(vec![event], false, 1).unwrap();
-        session.sync().unwrap();
-        let mut log = Vec::new();
-        session.log_bytes().unwrap().read_to_end(&mut log).unwrap();
-        let (epoch, head) = session.position();
-        let packed = Packed {
-            session: "s1".to_owned(),
-            epoch,
-            head,
-            bytes: log.len() as u64,
-            sha256: sha256_hex(&log),
-            summary: (*session.summary()).clone(),
-        };
-        assert!(store.pack_away(&session, packed).unwrap());
-        let state = State::new(store, "t", 1, &[], Settings::default());
-        // Nothing would be new beside it, and all beside an empty one.
-        let runtime = Handle::current();
-        let reading = move || {
-            let read = |session: &str| read_log(&state, &runtime, session, "0");
-            (read("s1"), read("s2"))
-        };
-        let (of_packed, of_none) = tokio::task::spawn_blocking(reading).await.unwrap();
-        assert!(matches!(of_packed, Err(chat_capture::Error::Later { .. })));
-        assert!(of_none.unwrap().0.is_empty());
-    }
-
-    #[test]
-    fn what_cannot_be_taken_in_now_is_tried_again_less_and_less_often() {
-        let (path, mut now) = (PathBuf::from("s.spool"), Instant::now());
-        let mut put_off = PutOff::default();
-        assert!(!put_off.waits(&path, now));
-        for minutes in [1, 2, 4, 8, 16, 32, 60, 60] {
-            put_off.put_off(path.clone(), now);
-            let pause = Duration::from_secs(60 * minutes);
-            assert!(put_off.waits(&path, now + pause - Duration::from_secs(1)));
-            now += pause;
-            assert!(!put_off.waits(&path, now), "after {minutes} minutes");
-        }
-    }
-}
+mod tests;

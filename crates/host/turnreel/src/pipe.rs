@@ -143,9 +143,9 @@ fn run(args: Args) -> Result<ExitCode, String> {
     if let Err(why) = args.server.check() {
         // The agent is not to be stopped for it.
         eprintln!("turnreel pipe: nothing is kept of it, all is passed on: {why}");
-        let passed_on = std::io::copy(&mut std::io::stdin(), &mut std::io::stdout());
+        let passed_on = chat_capture::pass_on(std::io::stdin(), std::io::stdout());
         return passed_on
-            .map(|_| ExitCode::FAILURE)
+            .map(|()| ExitCode::FAILURE)
             .map_err(|why| format!("could not pass it on: {why}"));
     }
     let dir = data_dir::resolve(args.server.data_arg())?;

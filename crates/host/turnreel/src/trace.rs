@@ -17,9 +17,9 @@ use chat_feed::projections::trace::{ToolTrace, Verbosity};
 use chat_normalize::Dialect;
 
 use crate::cli::DataArg;
-use crate::convert::unix_ms;
+use crate::convert::{shown, unix_ms};
 use crate::pipe::parse_dialect;
-pub(crate) use named::{Named, find, id_in, log_of};
+pub(crate) use named::{Named, find, gives_once, id_in, log_of};
 use screen::Screen;
 use source::Source;
 
@@ -81,8 +81,9 @@ fn run(args: Args) -> std::io::Result<ExitCode> {
     let trace = if n_named > 1 { trace.tagged() } else { trace };
     let screen = Screen::new();
     let mut tracing = Tracing { trace, screen };
-    // Standard input ends when its session does, so it is followed in any case.
-    let follow = args.follow && !sources.iter().any(Source::is_stdin);
+    // Standard input ends when its session does, so it is followed in any case. What is read there waits for what comes, so
+    // signals end it by themselves.
+    let follow = args.follow && !sources.iter().any(Source::is_stream);
     let stopped = match follow {
         true => tracing.follow(&mut sources)?,
         false => {
@@ -115,9 +116,14 @@ fn open_all(args: &Args) -> (Vec<Source>, usize) {
     let mut sources = Vec::new();
     let mut n_faults = 0;
     for named in &args.sources {
+        let among = args.follow && args.sources.len() > 1;
         let is_stdin = named.as_os_str() == "-";
-        let opened = match is_stdin && args.follow && args.sources.len() > 1 {
-            true => Err("standard input cannot be followed beside others".to_owned()),
+        let opened = match among && (is_stdin || gives_once(named)) {
+            true if is_stdin => Err("standard input cannot be followed beside others".to_owned()),
+            true => {
+                let name = shown(named);
+                Err(format!("a pipe cannot be followed beside others: {name}"))
+            }
             false => Source::open(named, args.data.data.clone(), args.from),
         };
         match opened {
@@ -184,7 +190,7 @@ impl Tracing {
             self.trace.push(&event, &mut lines);
         }
         self.screen.print(&lines)?;
-        if source.is_stdin() {
+        if source.is_stream() {
             let now_ms = unix_ms(SystemTime::now());
             source.arrives_at(now_ms);
             self.screen.show_running(&self.trace.running(), now_ms)?;

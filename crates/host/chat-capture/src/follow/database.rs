@@ -38,12 +38,16 @@ impl Follow {
             read,
             not_read: opencode.not_read(),
         };
+        let is_whole = looked.is_ok();
         if let Err(why) = looked
             && why.kind() != std::io::ErrorKind::WouldBlock
         {
             self.warn_opencode(&why, taker);
         }
-        self.forget_opencode();
+        // Of a session that half a list does not have nothing is known.
+        if is_whole {
+            self.forget_opencode();
+        }
         Some(found)
     }
 

@@ -50,6 +50,15 @@ impl From<&std::fs::Metadata> for Facts {
     }
 }
 
+/// Whether a failure says that there is no such thing. After any other one, as where too many files are open, or a disk of
+/// the network is away, it may be there as it was.
+pub(super) fn says_gone(why: &io::Error) -> bool {
+    matches!(
+        why.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
 /// How far a file was told, and how it is known again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Taken {

@@ -33,11 +33,17 @@ impl Follow {
             self.see(seen, is_first);
         }
         for (path, known) in &mut self.known {
+            let was_gone = known.is_gone();
             known.gone_since = match here.contains(path) {
                 true => None,
                 false => known.gone_since.or(Some(began)),
             };
             known.parts.retain(|part, _| parts.contains(part));
+            // One that is back as it was has not changed, and what was to be read of it when it went is still to be read.
+            let is_back = was_gone && !known.is_gone() && known.wanted && !known.is_first;
+            if is_back && !self.kept.is_at(path, known.facts, &known.parts) {
+                self.changed.insert(path.clone());
+            }
         }
         self.forget_gone();
         if is_first {
@@ -79,6 +85,8 @@ impl Follow {
             facts,
             is_main,
         } = seen;
+        // It is what it was, as far as that is known.
+        let Some(facts) = facts else { return };
         let kept = self.kept.get(&main);
         let since_ms = self.since_ms();
         let known = self.known.entry(main.clone()).or_insert_with(|| Known {

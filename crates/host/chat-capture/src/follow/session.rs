@@ -144,6 +144,12 @@ impl Session {
         out: &mut Vec<ChatEvent>,
     ) -> Result<Read, Trouble> {
         let mut read = Read::default();
+        if self.main.is_finished()
+            && let Some(progress) = self.progress()
+        {
+            // It goes on all the same: its reader is made anew, for one that is finished takes nothing more.
+            *self = Session::load(&self.path, Some(&progress));
+        }
         self.see_agents(parts);
         if self.pending.is_empty() {
             self.read_main(facts, &mut read)?;

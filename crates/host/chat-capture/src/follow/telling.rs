@@ -48,13 +48,23 @@ impl Follow {
         let Some(path) = self.backlog.last().cloned() else {
             return false;
         };
-        let more = self.read(&path, taker);
+        // What is gone is not read to its end: it is read when it is back, as others that change.
+        let is_gone = self.known.get(&path).is_none_or(Known::is_gone);
+        let more = !is_gone && self.read(&path, taker);
         if !more {
             self.backlog.pop();
-            self.progress.sessions += 1;
+            let mut bytes = 0;
             if let Some(known) = self.known.get_mut(&path) {
                 known.is_first = false;
-                self.progress.bytes += known.first_bytes;
+                bytes = known.first_bytes;
+            }
+            let progress = &mut self.progress;
+            if is_gone {
+                progress.all_sessions = progress.all_sessions.saturating_sub(1);
+                progress.all_bytes = progress.all_bytes.saturating_sub(bytes);
+            } else {
+                progress.sessions += 1;
+                progress.bytes += bytes;
             }
         }
         let is_over = self.backlog.is_empty();
@@ -80,7 +90,10 @@ impl Follow {
 
     /// Reads one slice of a session and tells it; whether there is more.
     pub(super) fn read(&mut self, path: &Path, taker: &mut dyn Taker) -> bool {
-        let is_over = |known: &Known| known.refused || known.is_gone();
+        // What was read of one that is gone is told all the same.
+        let waits = |session: &Session| !session.untold.is_empty();
+        let waits = self.loaded.get(path).is_some_and(waits);
+        let is_over = |known: &Known| known.refused || (known.is_gone() && !waits);
         if self.known.get(path).is_none_or(is_over) {
             return false;
         }
@@ -98,7 +111,10 @@ impl Follow {
         session.used = Instant::now();
         if !session.untold.is_empty() {
             // Nothing is read on before that is told: what waits is never more than one slice.
-            return self.tell(path, Vec::new(), taker);
+            let is_told = self.tell(path, Vec::new(), taker);
+            // Where that is its end, the reader takes nothing more, and something may have been written since.
+            self.unload_ended(path);
+            return is_told;
         }
         let mut events = Vec::new();
         let at_end = known.rests(now_ms()) >= REST;

@@ -179,3 +179,146 @@ fn of_a_removed_session_that_another_source_tells_too_what_was_told_is_not_told_
         log.is_removed = false;
     }
 }
+
+/// Prompts in these words that were told.
+fn n_told(log: &Log, words: &str) -> usize {
+    let said = format!("\"{words}\"");
+    let prompts = log.events.iter();
+    let prompts = prompts.filter(|it| it.payload.event_type() == "user_message");
+    prompts.filter(|it| it.to_line().contains(&said)).count()
+}
+
+/// As a disk does that is not there for a while.
+#[test]
+fn what_was_not_read_when_its_folder_went_is_read_once_it_is_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let (here, away) = (dir.path().join("projects"), dir.path().join("away"));
+    let project = here.join("-w");
+    std::fs::create_dir_all(&project).unwrap();
+    for session in ["s1", "s2"] {
+        std::fs::write(project.join(format!("{session}.jsonl")), prompt(session)).unwrap();
+    }
+    let (mut follow, mut log) = (follow(dir.path()), Log::default());
+    follow.look(&mut log);
+    assert_eq!(follow.backlog.len(), 2);
+    std::fs::rename(&here, &away).unwrap();
+    read_all(&mut follow, &mut log);
+    assert_eq!((n_told(&log, "Hi"), follow.backlog.len()), (0, 0));
+    assert_eq!(follow.progress.sessions, 0, "none of them was read");
+    std::fs::rename(&away, &here).unwrap();
+    read_all(&mut follow, &mut log);
+    assert_eq!(n_told(&log, "Hi"), 2);
+    // One that is held, with something that was seen and not read.
+    let path = project.join("s1.jsonl");
+    go_on(&path, "u-more", "On");
+    follow.look_around(&mut log);
+    std::fs::rename(&here, &away).unwrap();
+    read_all(&mut follow, &mut log);
+    assert_eq!(n_told(&log, "On"), 0);
+    std::fs::rename(&away, &here).unwrap();
+    read_all(&mut follow, &mut log);
+    assert_eq!((n_told(&log, "On"), n_told(&log, "Hi")), (1, 2));
+    // What was told to its end is not read again for that it was away.
+    std::fs::rename(&here, &away).unwrap();
+    read_all(&mut follow, &mut log);
+    std::fs::rename(&away, &here).unwrap();
+    follow.look_around(&mut log);
+    assert!(follow.changed.is_empty(), "{:?}", follow.changed);
+}
+
+#[cfg(unix)]
+#[test]
+fn one_look_that_cannot_list_a_folder_takes_nothing_for_gone() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, mut follow, mut log) = followed(dir.path());
+    let (here, away) = (dir.path().join("projects"), dir.path().join("away"));
+    std::fs::rename(&here, &away).unwrap();
+    // A link to itself leads nowhere, and is not said to be missing.
+    std::os::unix::fs::symlink(&here, &here).unwrap();
+    read_all(&mut follow, &mut log);
+    assert!(!follow.known[&path].is_gone());
+    let said = |log: &Log| log.warned.iter().any(|it| it.starts_with("could not list"));
+    assert!(said(&log), "{:?}", log.warned);
+    std::fs::remove_file(&here).unwrap();
+    read_all(&mut follow, &mut log);
+    assert!(follow.known[&path].is_gone());
+    std::fs::rename(&away, &here).unwrap();
+    read_all(&mut follow, &mut log);
+    assert!(!follow.known[&path].is_gone());
+}
+
+#[test]
+fn what_is_written_after_an_end_that_waits_to_be_told_is_told_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, mut follow, mut log) = followed(dir.path());
+    let hooks = dir.path().join("spool/hooks");
+    let hooks = Sources::of_files(&hooks, Dialect::ClaudeHooks);
+    let turn = hooks.enter("s1").unwrap();
+    follow.known.get_mut(&path).unwrap().facts.changed_ms -= duration_ms(LONG_REST);
+    follow.settle(&mut log);
+    assert!(follow.loaded[&path].has_ended(), "its end waits");
+    go_on(&path, "u-more", "On");
+    read_all(&mut follow, &mut log);
+    assert_eq!(n_told(&log, "On"), 0);
+    drop(turn);
+    follow.known.get_mut(&path).unwrap().not_before = None;
+    read_all(&mut follow, &mut log);
+    let ends = log.events.iter();
+    let ends = ends.filter(|it| it.payload.event_type() == "session_end");
+    assert_eq!((ends.count(), n_told(&log, "On")), (1, 1));
+}
+
+#[test]
+fn a_reader_that_is_finished_is_made_anew_where_its_session_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s1.jsonl");
+    std::fs::write(&path, prompt("s1")).unwrap();
+    let mut session = Session::load(&path, None);
+    let mut log = Log::default();
+    let mut read = |session: &mut Session| {
+        let facts = Facts::of(&path).unwrap();
+        while session
+            .read(facts, &BTreeMap::new(), true, &mut log.events)
+            .unwrap()
+            .more
+        {}
+        (n_told(&log, "Hi"), n_told(&log, "On"))
+    };
+    assert_eq!(read(&mut session), (1, 0));
+    session.end(&mut Vec::new());
+    go_on(&path, "u-more", "On");
+    assert_eq!(read(&mut session), (1, 1));
+    assert!(!session.has_ended());
+}
+
+#[test]
+fn half_a_list_of_opencodes_sessions_forgets_none_of_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/opencode/opencode.db");
+    let database = dir.path().join("opencode.db");
+    std::fs::copy(&fixture, &database).unwrap();
+    let mut follow = Follow::new(FollowSettings {
+        places: vec![Place {
+            agent: Agent::OpenCode,
+            folder: dir.path().to_owned(),
+        }],
+        newer_than: Duration::from_hours(24),
+        spool_dir: dir.path().join("spool"),
+        kept: dir.path().join("following.json"),
+        compared_by: None,
+    });
+    let mut log = Log::default();
+    let found = follow.look_at_opencode(&mut log).unwrap();
+    assert!(found.sessions > 0);
+    let other = "ses_other".to_owned();
+    follow
+        .kept
+        .put_opencode(other.clone(), opencode::Told::default());
+    std::fs::write(&database, "no database").unwrap();
+    follow.look_at_opencode(&mut log);
+    assert_eq!(log.warned.len(), 1, "{:?}", log.warned);
+    assert!(follow.kept.opencode().contains_key(&other));
+    std::fs::copy(&fixture, &database).unwrap();
+    follow.look_at_opencode(&mut log);
+    assert!(!follow.kept.opencode().contains_key(&other));
+}

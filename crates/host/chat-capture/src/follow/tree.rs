@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::agent::{Agent, Place, Role};
 use super::document::is_document;
-use super::file::{Facts, Followed, SETTLED};
+use super::file::{Facts, Followed, SETTLED, says_gone};
 
 /// More files and folders than this are not looked at, and deeper ones neither.
 const MOST_FILES: usize = 50_000;
@@ -29,7 +29,8 @@ pub(super) struct Seen {
     /// The session's own file.
     pub(super) main: PathBuf,
     pub(super) is_main: bool,
-    pub(super) facts: Facts,
+    /// `None` where it is there and cannot be looked at now.
+    pub(super) facts: Option<Facts>,
 }
 
 /// One agent's folder.
@@ -86,11 +87,12 @@ impl Tree {
     /// Adds all files of sessions, and what could not be looked at.
     pub(super) fn look(&mut self, seen: &mut Vec<Seen>, faults: &mut Vec<String>) {
         // The folder may be a link, as for those who keep their settings elsewhere; what lies in it may not.
-        self.root = self
-            .place
-            .folder
-            .canonicalize()
-            .unwrap_or_else(|_| self.place.folder.clone());
+        match self.place.folder.canonicalize() {
+            Ok(root) => self.root = root,
+            Err(why) if says_gone(&why) => self.root.clone_from(&self.place.folder),
+            // It cannot be looked at now: it leads where it led.
+            Err(_) => {}
+        }
         let mut here = BTreeSet::new();
         let mut left = vec![(self.root.clone(), 0)];
         let mut n_files = 0;
@@ -124,21 +126,24 @@ impl Tree {
         // Of those that are gone nothing is remembered.
         let owners = std::mem::take(&mut self.owners);
         for (path, role) in files {
-            let Some(facts) = Facts::of(path) else {
-                continue;
+            let facts = match path.symlink_metadata() {
+                Ok(about) if about.is_file() => Some(Facts::from(&about)),
+                Err(why) if !says_gone(&why) => None,
+                Ok(_) | Err(_) => continue,
             };
             let main = match role {
                 Role::Main => path.clone(),
                 Role::Part { main, .. } => self.root.join(main),
                 Role::Loose { .. } => {
-                    let known = owners
-                        .get(path)
-                        .filter(|(before, owner)| owner.is_some() || *before == facts);
-                    let owner = match known {
-                        Some((_, owner)) => owner.clone(),
-                        None => owner_of(path),
+                    let known = owners.get(path).filter(|(before, owner)| {
+                        owner.is_some() || facts.is_none_or(|facts| *before == facts)
+                    });
+                    let (seen, owner) = match (known, facts) {
+                        (Some((before, owner)), _) => (facts.unwrap_or(*before), owner.clone()),
+                        (None, Some(facts)) => (facts, owner_of(path)),
+                        (None, None) => continue,
                     };
-                    self.owners.insert(path.clone(), (facts, owner.clone()));
+                    self.owners.insert(path.clone(), (seen, owner.clone()));
                     let Some(owner) = owner else { continue };
                     owner
                 }
@@ -155,8 +160,9 @@ impl Tree {
 
     /// Lists a folder where it changed; false where it is not there.
     fn list(&mut self, path: &Path, faults: &mut Vec<String>) -> bool {
-        let Ok(about) = path.symlink_metadata() else {
-            return false;
+        let about = match path.symlink_metadata() {
+            Ok(about) => about,
+            Err(why) => return self.stays(path, &why, faults),
         };
         let changed = about.modified().ok();
         if let Some(folder) = self.folders.get(path)
@@ -168,11 +174,7 @@ impl Tree {
         }
         let entries = match std::fs::read_dir(path) {
             Ok(entries) => entries,
-            Err(why) if why.kind() == std::io::ErrorKind::NotFound => return false,
-            Err(why) => {
-                faults.push(format!("could not list: {why}: {}", path.display()));
-                return false;
-            }
+            Err(why) => return self.stays(path, &why, faults),
         };
         let is_settled = changed
             .and_then(|at| SystemTime::now().duration_since(at).ok())
@@ -184,8 +186,16 @@ impl Tree {
             files: Vec::new(),
             folders: Vec::new(),
         };
-        for entry in entries.flatten() {
-            self.sort(&entry, &mut folder, faults);
+        for entry in entries {
+            match entry {
+                Ok(entry) => self.sort(&entry, &mut folder, faults),
+                Err(why) if self.stays(path, &why, faults) => return true,
+                // Half of it is better than nothing; the next look lists it again.
+                Err(_) => {
+                    folder.is_settled = false;
+                    break;
+                }
+            }
             if folder.files.len() + folder.folders.len() > MOST_FILES {
                 // What is too much for one look is too much for all.
                 break;
@@ -204,6 +214,15 @@ impl Tree {
         folder.files.retain(|_| !old.next().unwrap_or_default());
         self.folders.insert(path.to_owned(), folder);
         true
+    }
+
+    /// A folder could not be listed: whether it stays what it was. Else all that lies below it would be gone for one failure.
+    fn stays(&self, path: &Path, why: &std::io::Error, faults: &mut Vec<String>) -> bool {
+        if says_gone(why) {
+            return false;
+        }
+        faults.push(format!("could not list: {why}: {}", path.display()));
+        self.folders.contains_key(path)
     }
 
     /// Puts one entry of a folder where it belongs.

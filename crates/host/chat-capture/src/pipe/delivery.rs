@@ -115,7 +115,7 @@ impl Shared {
             let told = || self.is_told_within(LONGEST_UNTOLD);
             match sender.send_leftover(&path, leftover, &told) {
                 Ok(Sent::All(said)) => said.into_iter().for_each(|said| self.note(said)),
-                Ok(Sent::Held(said)) => self.note(said),
+                Ok(Sent::Held(said) | Sent::Left(said)) => self.note(said),
                 Ok(Sent::Untold) => untold.push(path),
                 // What is ours says so, where it waits, too.
                 Err(Error::Later { .. }) => break,

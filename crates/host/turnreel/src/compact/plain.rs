@@ -11,11 +11,14 @@ use chat_store::{Folding, LogBytes, fold, has_checksum};
 
 use super::{report, shown, view_of};
 use crate::draft::{self, FileId};
+use crate::trace::gives_once;
 use crate::unpack::unpacked;
 
 /// Compacts `what` into `output`, or to standard output; nothing is to be said where who reads that has seen enough.
 pub(super) fn compact(what: &Path, output: Option<&Path>) -> Result<Option<String>, String> {
     let is_stdin = what.as_os_str() == "-";
+    // Asked before it is read: a pipe may be gone with who wrote to it.
+    let is_once = is_stdin || gives_once(what);
     let name = match is_stdin {
         true => "standard input".to_owned(),
         false => shown(what),
@@ -70,7 +73,8 @@ pub(super) fn compact(what: &Path, output: Option<&Path>) -> Result<Option<Strin
         .fold(written().map_err(could_not_write)?, &mut io::sink())
         .map_err(could_not_write)?;
     let is_same = again.digest.finish() == said.digest.finish() && !folded_again.is_shorter();
-    let looks_same = is_stdin || {
+    // What gives what it has once cannot be looked at again.
+    let looks_same = is_once || {
         let of = |bytes| view_of(bytes).map_err(could_not_read);
         let new = written().map_err(could_not_write)?;
         of(open().map_err(could_not_read)?)? == of(Box::new(new))?

@@ -1,6 +1,7 @@
 //! A session that can be read again and again, each time the same: what came after the first time is left out.
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use chat_event::{BodyRef, ChatEvent, bodies};
@@ -14,7 +15,7 @@ use super::Stop;
 use crate::convert::inputs::{self, Input};
 use crate::convert::{Session, open_input, shown};
 use crate::draft::{self, FileId};
-use crate::trace::{Named, find};
+use crate::trace::{Named, find, gives_once};
 
 /// A longer body stays where it is: its line would be longer than a reader takes.
 const BODY_BYTES: u64 = 8 * 1024 * 1024;
@@ -30,8 +31,10 @@ pub(super) struct Source {
     /// Whether it is told to who reads it: the time of its file is none of the session's.
     pub(super) is_transcript: bool,
     faults: Vec<String>,
-    /// What standard input gave.
+    /// What standard input gave, or a pipe.
     spooled: Option<NamedTempFile>,
+    /// The file that standard input is, where it is read from that.
+    stdin: Option<FileId>,
 }
 
 /// How many events a session had.
@@ -44,7 +47,7 @@ struct Had {
 }
 
 impl Source {
-    /// Finds a file, a session of the data folder, or reads all of standard input.
+    /// Finds a file, a session of the data folder, or reads all of standard input, or of a pipe.
     ///
     /// # Errors
     ///
@@ -57,16 +60,31 @@ impl Source {
         let name = shown(named);
         match find(named, data)? {
             Named::Stdin => {
-                let spooled =
-                    spool().map_err(|why| format!("could not read: {why}: standard input"))?;
                 let name = "standard input".to_owned();
-                let mut source = Source::of_file(spooled.path(), from, name)?;
-                source.spooled = Some(spooled);
+                let mut source = Source::of_stream(&mut io::stdin().lock(), from, name)?;
+                source.stdin = FileId::of(None);
                 Ok(source)
+            }
+            Named::File(path) if gives_once(&path) => {
+                let opened = File::open(&path);
+                let mut pipe = opened.map_err(|why| format!("could not open: {why}: {name}"))?;
+                Source::of_stream(&mut pipe, from, name)
             }
             Named::File(path) => Source::of_file(&path, from, name),
             Named::Log(path) => Source::of_file(&path, Some(Dialect::ChatEvents), name),
         }
+    }
+
+    /// What gives all it has once is put into a file.
+    fn of_stream(
+        stream: &mut dyn Read,
+        from: Option<Dialect>,
+        name: String,
+    ) -> Result<Source, String> {
+        let spooled = spool(stream).map_err(|why| format!("could not read: {why}: {name}"))?;
+        let mut source = Source::of_file(spooled.path(), from, name)?;
+        source.spooled = Some(spooled);
+        Ok(source)
     }
 
     fn of_file(path: &Path, from: Option<Dialect>, name: String) -> Result<Source, String> {
@@ -87,6 +105,7 @@ impl Source {
             is_transcript: false,
             faults: refused,
             spooled: None,
+            stdin: None,
         })
     }
 
@@ -155,7 +174,7 @@ impl Source {
         let Some(place) = FileId::of(Some(path)) else {
             return false;
         };
-        let stdin = self.spooled.as_ref().and_then(|_| FileId::of(None));
+        let stdin = self.stdin.clone();
         self.input.files().chain(stdin).any(|file| file == place)
     }
 
@@ -198,10 +217,10 @@ impl Source {
     }
 }
 
-/// All of standard input, in a file that goes with the program.
-fn spool() -> io::Result<NamedTempFile> {
+/// All of a stream, in a file that goes with the program.
+fn spool(stream: &mut dyn Read) -> io::Result<NamedTempFile> {
     let mut file = draft::going_with_us(NamedTempFile::new)?;
-    io::copy(&mut io::stdin().lock(), &mut file)?;
+    io::copy(stream, &mut file)?;
     file.flush()?;
     Ok(file)
 }

@@ -9,7 +9,7 @@ use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, Dialect, SessionReader};
 use chat_store::LogBytes;
 
-use super::named::{Named, find};
+use super::named::{Named, find, gives_once};
 use crate::convert::{Reading, open};
 
 /// A log that is not there for so long was removed: while it goes on in a new file there is a moment without one.
@@ -18,6 +18,7 @@ const REMOVED_AFTER: Duration = Duration::from_secs(1);
 /// One source.
 pub(super) struct Source {
     name: String,
+    /// `None` where it is standard input, or a pipe.
     path: Option<PathBuf>,
     /// Whether it is read as it lies there.
     is_plain: bool,
@@ -44,8 +45,11 @@ impl Source {
             Named::File(path) => (Some(path), from),
             Named::Log(path) => (Some(path), Some(Dialect::ChatEvents)),
         };
+        let is_once = path.as_deref().is_some_and(gives_once);
         let (bytes, n_bytes, arrival_ms) =
             open(path.as_deref()).map_err(|why| format!("could not open: {why}: {name}"))?;
+        // Nothing is to be looked for at the place of a pipe: its end is its session's.
+        let path = path.filter(|_| !is_once);
         let reader = match dialect {
             Some(dialect) => SessionReader::with_dialect(Context::default(), dialect),
             None => SessionReader::new(Context::default()),
@@ -110,8 +114,8 @@ impl Source {
         self.sessions.iter().map(String::as_str)
     }
 
-    /// Whether it is standard input, whose end is the session's.
-    pub(super) fn is_stdin(&self) -> bool {
+    /// Whether it is standard input, or a pipe: its end is the session's.
+    pub(super) fn is_stream(&self) -> bool {
         self.path.is_none()
     }
 

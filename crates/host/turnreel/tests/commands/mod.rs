@@ -6,4 +6,6 @@ mod convert_sources;
 mod examples;
 mod export;
 mod outputs;
+#[cfg(unix)]
+mod pipes;
 mod trace;

@@ -2,7 +2,10 @@
 
 mod agent_form;
 mod delivery;
+mod elsewhere;
 mod hook;
 mod left;
+#[cfg(unix)]
+mod passing;
 mod pipe;
 mod sandbox;

@@ -478,3 +478,31 @@ fn a_task_that_is_quiet_is_taken_to_be_idle_until_it_goes_on() {
     stop.send(()).unwrap();
     runtime.block_on(serving).unwrap().unwrap();
 }
+
+#[test]
+fn a_token_of_a_task_s_session_is_good_for_the_task_whatever_its_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let step = json!({"event_type": "info", "message": "one"}).to_string();
+    let send = |task: &str, token: &str| {
+        let path = format!("/api/v1/sandbox/task/{task}/progress");
+        server.ask("POST", &path, token, &step)
+    };
+    for (task, other) in [
+        ("build.42", "build.43"),
+        ("a%20task", "a%20tusk"),
+        ("plain", "pla%69n2"),
+    ] {
+        let (status, answer) = send(task, &server.token);
+        assert_eq!(status, 200, "{answer}");
+        let session = answer["session"].as_str().unwrap();
+        let of_it = ["--scope", "ingest", "--session", session];
+        let token = support::make_token(&server, &of_it);
+        let (status, answer) = send(task, &token);
+        assert_eq!((status, &answer["session"]), (200, &json!(session)));
+        assert_eq!(send(other, &token).0, 404);
+        // The session's own name is one of a task, too.
+        assert_eq!(send(session, &token).0, 200);
+        assert_eq!(send("%ff", &token).0, 404);
+    }
+}
