@@ -382,6 +382,29 @@ fn what_a_sub_agent_does_stands_within_its_call() {
 }
 
 #[test]
+fn a_sub_agent_that_is_stopped_stops_nothing_beside_it() {
+    let mut told = events(&[
+        (
+            0,
+            "tool_call",
+            json!({"toolCallId": "a", "toolName": "Task", "args": {"description": "Count files"}}),
+        ),
+        (10, "interrupt", json!({"reason": "user_cancel"})),
+        (60, "tool_result", json!({"toolCallId": "a", "result": "2"})),
+        (60, "turn_end", json!({})),
+    ]);
+    told[1].parent_tool_call_id = Some("a".to_owned());
+    let trace = to_tool_trace(&told, Verbosity::Normal);
+    assert!(trace.contains("[1] ✓ Turn 1"), "{trace}");
+    let summary = chat_feed::projections::to_session_summary(&told);
+    assert_eq!(
+        summary.outcome,
+        Some(chat_feed::projections::SessionOutcome::Completed)
+    );
+    assert_eq!(summary.interrupts, 1);
+}
+
+#[test]
 fn several_sessions_and_several_turns_are_told_apart() {
     let call = |session: &str, turn: &str, id: &str| {
         let line = json!({

@@ -128,7 +128,10 @@ impl Told {
             }
             Payload::Interrupt(_) => {
                 self.interrupts += 1;
-                self.outcome = Some(SessionOutcome::Interrupted);
+                // A sub-agent that is stopped is not all of the session.
+                if main {
+                    self.outcome = Some(SessionOutcome::Interrupted);
+                }
             }
             Payload::ErrorEvent(_) if main => self.outcome = Some(SessionOutcome::Failed),
             Payload::SessionEnd(_) if self.outcome == Some(SessionOutcome::Running) => {

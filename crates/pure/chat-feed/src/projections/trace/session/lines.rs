@@ -20,6 +20,10 @@ impl SessionTrace {
         turn: Option<TurnNth>,
         interrupt: &Interrupt,
     ) {
+        // A sub-agent that is stopped stops nothing beside it; that it was is told with its call.
+        if event.parent_tool_call_id.is_some() {
+            return;
+        }
         self.stop(turn, "interrupted", ToolStatus::Interrupted);
         // What is written of a turn behind its end changes nothing.
         if turn.is_none() && !self.is_late(event) {
