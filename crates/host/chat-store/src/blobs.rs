@@ -24,6 +24,17 @@ const BEGUN: &str = ".new-";
 /// refuses is why it may be there and cannot be had now.
 pub type Elsewhere = Box<dyn Fn(&str) -> Result<bool, String> + Send + Sync>;
 
+/// A body that lies beside the logs.
+#[derive(Debug)]
+pub struct BodyFile {
+    /// Opened at its beginning.
+    pub file: fs::File,
+    /// Its length.
+    pub bytes: u64,
+    /// Where it lies. What lies there never changes: who takes it slowly need not hold it open.
+    pub path: PathBuf,
+}
+
 /// The bodies beside the logs. The same body is kept once.
 pub struct Blobs {
     dir: PathBuf,
@@ -161,8 +172,16 @@ impl Blobs {
     /// # Errors
     ///
     /// [`Error::Elsewhere`] where it may be there and cannot be had now, and as [`Blobs::open_body`] has them.
-    pub fn open_anywhere(&self, sha256: &str) -> Result<Option<(fs::File, u64)>, Error> {
-        let found = self.open_body(sha256)?;
+    pub fn open_anywhere(&self, sha256: &str) -> Result<Option<BodyFile>, Error> {
+        let open = || -> Result<Option<BodyFile>, Error> {
+            let opened = self.open_body(sha256)?;
+            Ok(opened.map(|(file, bytes)| BodyFile {
+                file,
+                bytes,
+                path: self.path(sha256),
+            }))
+        };
+        let found = open()?;
         if found.is_some() {
             return Ok(found);
         }
@@ -176,7 +195,7 @@ impl Blobs {
             return Ok(None);
         };
         match elsewhere(sha256) {
-            Ok(true) => self.open_body(sha256),
+            Ok(true) => open(),
             Ok(false) => Ok(None),
             Err(why) => Err(Error::Elsewhere { why }),
         }

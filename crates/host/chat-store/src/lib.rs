@@ -25,7 +25,9 @@ mod store;
 mod summary;
 mod whole;
 
-pub use blobs::{Blobs, BodyText, Elsewhere, KeptAs, RewrittenUpload, Upload, sha256_hex};
+pub use blobs::{
+    Blobs, BodyFile, BodyText, Elsewhere, KeptAs, RewrittenUpload, Upload, sha256_hex,
+};
 pub use compaction::{Compaction, Folding, fold, has_checksum};
 pub use error::Error;
 pub use log::{
@@ -37,7 +39,9 @@ pub use now::{Ask, Doing, Whole};
 pub use pace::Pace;
 pub use random::{new_token, random_base64url};
 pub use session_id::SessionId;
-pub use store::{Options, Restoring, Rows, Session, Store, StoredBody, SyncPolicy, now_ms, rows};
+pub use store::{
+    EpochTold, Options, Restoring, Rows, Session, Store, StoredBody, SyncPolicy, now_ms, rows,
+};
 pub use summary::Summary;
 pub use whole::WHOLE_BYTES;
 

@@ -4,6 +4,7 @@
 
 mod whole;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use chat_event::payload::{
@@ -13,10 +14,15 @@ use chat_event::shell::script_of;
 use chat_event::{ChatEvent, Json, Payload};
 use serde::{Deserialize, Serialize};
 
+use crate::blobs::sha256_hex;
+
 /// Requests, calls and names of turns that are kept at once, each: far beyond what one agent has open.
 const MOST_OPEN: usize = 64;
 /// A text longer than this is cut: a list has one line for it.
 const TEXT_CHARS: usize = 120;
+/// A name of a turn, a call or a request is kept up to this length, in bytes; the server takes in no longer one, but a log
+/// may have it.
+const NAME_BYTES: usize = 1024;
 
 /// The first request that waits for an answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -122,14 +128,17 @@ impl Now {
                 self.answer(event, "question", &resolved.request_id);
             }
             Payload::ToolCall(call) => self.call(event, call),
-            Payload::ToolResult(result) => self.calls.retain(|call| call.id != result.tool_call_id),
+            Payload::ToolResult(result) => {
+                let id = kept_name(&result.tool_call_id);
+                self.calls.retain(|call| call.id != id);
+            }
             // A sub-agent that fails leaves those beside it as they are.
             Payload::ErrorEvent(_) if event.parent_tool_call_id.is_some() => {}
             // Nothing of a turn runs or waits behind its end; without its name, nothing at all does.
             Payload::TurnEnd(_) | Payload::Interrupt(_) | Payload::ErrorEvent(_) => {
-                let turn_id = &event.turn_id;
+                let turn_id = turn_of(event);
                 let is_over =
-                    |of: &Option<String>| turn_id.is_none() || of.is_none() || of == turn_id;
+                    |of: &Option<String>| turn_id.is_none() || of.is_none() || *of == turn_id;
                 // Who asks for no turn, as a hook does, and is answered here waits on, whatever turn ends.
                 let is_free = |ask: &Open<Ask>| {
                     turn_id.is_some() && ask.turn_id.is_none() && ask.what.answerable != Some(false)
@@ -158,7 +167,7 @@ impl Now {
             Payload::TurnEnd(_) => {
                 // A prompt may wait while the agent is busy with the one before: that one's end is not the newest's.
                 let goes_on = match self.turn {
-                    Some(Turn::Named) => self.turns.back() != event.turn_id.as_ref(),
+                    Some(Turn::Named) => self.turns.back() != turn_of(event).as_ref(),
                     Some(Turn::Unnamed | Turn::Announced) => true,
                     None => false,
                 };
@@ -206,15 +215,15 @@ impl Now {
     }
 
     fn is_new_name(&mut self, event: &ChatEvent) -> bool {
-        let Some(name) = &event.turn_id else {
+        let Some(name) = event.turn_id.as_deref().map(kept_name) else {
             return false;
         };
-        let is_new = !self.turns.contains(name);
+        let is_new = !self.turns.iter().any(|known| *known == name);
         if is_new {
             if self.turns.len() >= MOST_OPEN {
                 self.turns.pop_front();
             }
-            self.turns.push_back(name.clone());
+            self.turns.push_back(name.into_owned());
         }
         is_new
     }
@@ -235,6 +244,8 @@ impl Now {
     }
 
     fn ask(&mut self, event: &ChatEvent, id: &str, call_id: Option<&String>, mut what: Ask) {
+        let id = &*kept_name(id);
+        let call_id = || call_id.map(|id| kept_name(id).into_owned());
         let is = |open: &Open<Ask>| open.id == id && open.what.kind == what.kind;
         let was_answered = self
             .early
@@ -256,25 +267,26 @@ impl Now {
             let mut other = id.to_owned();
             if is_here {
                 std::mem::swap(&mut before.id, &mut other);
-                before.turn_id.clone_from(&event.turn_id);
+                before.turn_id = turn_of(event);
                 before.what.answerable = what.answerable;
                 before.what.whole = what.whole.take();
             }
             before.also = Some(other);
-            before.call_id = before.call_id.take().or(call_id.cloned());
+            before.call_id = before.call_id.take().or_else(call_id);
             return;
         }
         what.since_ms = event.timestamp;
         self.asks.push_back(Open {
             id: id.to_owned(),
             also: None,
-            turn_id: event.turn_id.clone(),
-            call_id: call_id.cloned(),
+            turn_id: turn_of(event),
+            call_id: call_id(),
             what,
         });
     }
 
     fn answer(&mut self, event: &ChatEvent, kind: &str, id: &str) {
+        let id = &*kept_name(id);
         let n_before = self.asks.len();
         let calls = &mut self.calls;
         self.asks.retain(|ask| {
@@ -296,7 +308,8 @@ impl Now {
     }
 
     fn call(&mut self, event: &ChatEvent, call: &ToolCall) {
-        if self.calls.iter().any(|open| open.id == call.tool_call_id) {
+        let id = kept_name(&call.tool_call_id);
+        if self.calls.iter().any(|open| open.id == id) {
             return;
         }
         if self.calls.len() >= MOST_OPEN {
@@ -305,9 +318,9 @@ impl Now {
         let object = object_of(&call.args).map(|object| script_of(&object).into_owned());
         let object = object.or_else(|| call.title.clone());
         self.calls.push_back(Open {
-            id: call.tool_call_id.clone(),
+            id: id.into_owned(),
             also: None,
-            turn_id: event.turn_id.clone(),
+            turn_id: turn_of(event),
             call_id: None,
             what: Doing {
                 tool: one_line(&call.tool_name),
@@ -315,6 +328,20 @@ impl Now {
                 since_ms: event.timestamp,
             },
         });
+    }
+}
+
+/// The name of the event's turn, as it is kept.
+fn turn_of(event: &ChatEvent) -> Option<String> {
+    let name = event.turn_id.as_deref();
+    name.map(|name| kept_name(name).into_owned())
+}
+
+/// A name as it is kept: itself, or what one that is too long is known by.
+pub(crate) fn kept_name(name: &str) -> Cow<'_, str> {
+    match name.len() <= NAME_BYTES {
+        true => name.into(),
+        false => sha256_hex(name.as_bytes()).into(),
     }
 }
 

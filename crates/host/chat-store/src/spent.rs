@@ -8,6 +8,8 @@ use std::collections::VecDeque;
 use chat_event::payload::Usage;
 use serde::{Deserialize, Serialize};
 
+use crate::now::kept_name;
+
 /// Figures of a turn come while it runs or with its end; sub-agents of some turns before may still count.
 const MOST_TURNS: usize = 8;
 
@@ -84,6 +86,7 @@ impl Spent {
         usage: &Usage,
     ) {
         let figures = Figures::of(usage);
+        let response = response.map(kept_name);
         if usage.scope == "session" {
             return self.add_session(figures, usage.cumulative != Some(false));
         }
@@ -93,14 +96,14 @@ impl Spent {
             return;
         }
         match (&mut turn.newest, response) {
-            (Some((known, newest)), Some(response)) if known == response => {
+            (Some((known, newest)), Some(response)) if *known == response => {
                 *newest = figures.or(*newest);
             }
             (newest, response) => {
                 let before = newest.take().map(|(_, figures)| figures);
                 turn.responses = turn.responses.plus(before.unwrap_or_default());
                 match response {
-                    Some(response) => *newest = Some((response.to_owned(), figures)),
+                    Some(response) => *newest = Some((response.into_owned(), figures)),
                     None => turn.responses = turn.responses.plus(figures),
                 }
             }
@@ -148,6 +151,8 @@ impl Spent {
     }
 
     fn turn(&mut self, id: Option<&str>) -> &mut Turn {
+        let id = id.map(kept_name);
+        let id = id.as_deref();
         let at = self.turns.iter().position(|turn| turn.id.as_deref() == id);
         let at = at.unwrap_or_else(|| {
             if self.turns.len() >= MOST_TURNS

@@ -1,5 +1,6 @@
 //! One data folder, held by one process, and the sessions in it.
 
+mod anew;
 mod boot;
 mod copies;
 mod found;
@@ -22,6 +23,8 @@ use crate::error::Error;
 use crate::log::{CopyOf, Facts, Files, Log, Opening, Packed, end_begun};
 use crate::platform;
 use crate::session_id::SessionId;
+use anew::Anew;
+pub use anew::EpochTold;
 use boot::Boot;
 use found::Found;
 pub use restore::Restoring;
@@ -92,6 +95,7 @@ struct Inner {
     /// Those whose log is open.
     open: Mutex<HashMap<SessionId, Arc<Session>>>,
     ticks: AtomicU64,
+    anew: Anew,
     /// Logs of the folder that could not be opened.
     unopened: Mutex<BTreeSet<String>>,
     /// Released when the process ends, however it ends.
@@ -122,6 +126,7 @@ impl Store {
                 to_sync: Mutex::default(),
                 open: Mutex::default(),
                 ticks: AtomicU64::new(0),
+                anew: Anew::default(),
                 unopened: Mutex::default(),
                 _lock: lock,
             }),

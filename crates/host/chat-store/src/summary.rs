@@ -9,6 +9,11 @@ use crate::now::{Ask, Doing, Now, one_line};
 use crate::pace::Pace;
 use crate::spent::Spent;
 
+/// A working directory longer than this is cut, in bytes: no path of a system's is longer.
+const CWD_BYTES: usize = 4 * 1024;
+/// And what else a session says of itself: the longest is a sandbox's id of 200 characters.
+const FACT_BYTES: usize = 800;
+
 /// One row of the list.
 ///
 /// The index of a log keeps it as JSON, so all that is needed to go on counting must be among its fields.
@@ -160,15 +165,15 @@ impl Summary {
         }
         match &event.payload {
             Payload::SessionStart(start) => {
-                replace(&mut self.agent, &start.agent);
-                replace(&mut self.provider, &start.provider);
-                replace(&mut self.model, &start.model);
+                replace(&mut self.agent, start.agent.as_ref());
+                replace(&mut self.provider, start.provider.as_ref());
+                replace(&mut self.model, start.model.as_ref());
                 // Where it began; the agent may go elsewhere.
                 if self.cwd.is_none() {
-                    self.cwd.clone_from(&start.cwd);
+                    self.cwd = start.cwd.as_ref().map(|cwd| cut(cwd, CWD_BYTES));
                 }
-                replace(&mut self.git_branch, &start.git_branch);
-                replace(&mut self.sandbox_id, &start.sandbox_id);
+                replace(&mut self.git_branch, start.git_branch.as_ref());
+                replace(&mut self.sandbox_id, start.sandbox_id.as_ref());
                 if let Some(title) = start.title.as_deref().and_then(first_line) {
                     self.title = Some(title);
                 }
@@ -272,10 +277,15 @@ impl Summary {
     }
 }
 
-fn replace(slot: &mut Option<String>, said: &Option<String>) {
-    if said.is_some() {
-        slot.clone_from(said);
+fn replace(slot: &mut Option<String>, said: Option<&String>) {
+    if let Some(said) = said {
+        *slot = Some(cut(said, FACT_BYTES));
     }
+}
+
+/// The text's beginning, of at most so many bytes: a row is sent to all who follow the list.
+fn cut(text: &str, most_bytes: usize) -> String {
+    text[..text.floor_char_boundary(most_bytes)].to_owned()
 }
 
 fn first_line(text: &str) -> Option<String> {

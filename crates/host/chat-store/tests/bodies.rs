@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use chat_event::ChatEvent;
 use chat_store::{
-    ItemResult, Options, PageRequest, Session, SessionId, Store, StoredBody, sha256_hex,
+    BodyFile, ItemResult, Options, PageRequest, Session, SessionId, Store, StoredBody, sha256_hex,
 };
 
 fn open(dir: &Path) -> (Store, Arc<Session>) {
@@ -24,7 +24,9 @@ fn result(id: &str, stdout: &serde_json::Value) -> ChatEvent {
 fn text_of(body: Option<StoredBody>) -> Option<String> {
     match body? {
         StoredBody::Text(text) => Some(text),
-        StoredBody::File { mut file, bytes } => {
+        StoredBody::File(BodyFile {
+            mut file, bytes, ..
+        }) => {
             let mut text = String::new();
             file.read_to_string(&mut text).unwrap();
             assert_eq!(text.len() as u64, bytes);

@@ -365,3 +365,84 @@ fn a_call_that_waited_for_an_answer_runs_since_that() {
     // The other one did not wait.
     assert_eq!(since(919_000, result.into()), Some(800));
 }
+
+/// The list sends its row to all who follow it, with each event.
+#[test]
+fn what_a_session_says_of_itself_is_cut_in_the_list_and_long_names_are_known_by_less() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let session = store.session_or_new(&id("s1")).unwrap();
+    let long = "é".repeat(1 << 20);
+    let said = || Some(long.clone());
+    let start = SessionStart {
+        cwd: said(),
+        agent: said(),
+        provider: said(),
+        model: said(),
+        git_branch: said(),
+        sandbox_id: said(),
+        ..SessionStart::default()
+    };
+    let in_turn = |n: u64, payload: Payload| {
+        let mut event = ChatEvent::new(format!("e{n}"), 1, "s1", payload);
+        event.turn_id = Some(format!("{long}{}", n / 10));
+        event.response_id = Some(long.clone());
+        event
+    };
+    let call = ToolCall {
+        tool_call_id: long.clone(),
+        tool_name: "Bash".to_owned(),
+        ..ToolCall::default()
+    };
+    let request = PermissionRequest {
+        request_id: long.clone(),
+        tool_call_id: said(),
+        ..PermissionRequest::default()
+    };
+    let events = vec![
+        ChatEvent::new("e0", 1, "s1", start),
+        in_turn(10, call.into()),
+        in_turn(11, request.into()),
+        in_turn(12, usage("response", 10, 0.1)),
+    ];
+    session.append(events, false, 1000).unwrap();
+    let row = session.summary();
+    assert_eq!(row.cwd.as_ref().unwrap().len(), 4096);
+    for cut in [
+        &row.agent,
+        &row.provider,
+        &row.model,
+        &row.git_branch,
+        &row.sandbox_id,
+    ] {
+        assert_eq!(cut.as_ref().unwrap().len(), 800);
+    }
+    assert_eq!((row.asks, row.doing.is_some(), row.turns), (1, true, 1));
+    // What goes with the row is kept beside the log.
+    store.close();
+    let index = dir.path().join(format!("{}.idx", id("s1").stem()));
+    let n_bytes = std::fs::metadata(&index).unwrap().len();
+    assert!(n_bytes < 64 * 1024, "{n_bytes}");
+    // They name what they did.
+    let store = {
+        drop((session, store));
+        open(dir.path())
+    };
+    let session = store.session(&id("s1")).unwrap();
+    let result = ToolResult {
+        tool_call_id: long.clone(),
+        ..ToolResult::default()
+    };
+    let end = in_turn(14, TurnEnd::default().into());
+    session
+        .append(vec![in_turn(13, result.into())], false, 1000)
+        .unwrap();
+    let row = session.summary();
+    assert_eq!((row.doing.is_some(), row.turns), (false, 1));
+    session.append(vec![end], false, 1000).unwrap();
+    let row = session.summary();
+    assert_eq!((row.asks, row.status.as_str(), row.turns), (0, "idle", 1));
+    let next = in_turn(20, TurnStart::default().into());
+    session.append(vec![next], false, 1000).unwrap();
+    assert_eq!(session.summary().turns, 2);
+}

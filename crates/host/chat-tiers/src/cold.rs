@@ -100,7 +100,7 @@ impl Cold {
     /// As [`Cold::find`].
     pub async fn find_of_stem(&self, stem: &str) -> Result<Option<Manifest>, Error> {
         let (copies, n_unread) = self.copies(stem).await?;
-        let newest = copies.into_iter().max_by_key(Manifest::age);
+        let newest = manifest::newest(copies);
         if newest.is_none() && n_unread > 0 {
             return Err(self.damaged("read a manifest", &self.keys.session(stem)));
         }
@@ -142,7 +142,7 @@ impl Cold {
         let (copies, _) = self.copies(&session.id().stem()).await?;
         let has_more = |copy: &Manifest| copy.version() == now && copy.events > events;
         if damaged_lines > 0 || copies.iter().any(has_more) {
-            return Err(Error::store(
+            return Err(Error::local(
                 "compare with the copy",
                 "the log here is damaged",
             ));
@@ -163,8 +163,8 @@ impl Cold {
         let what = "fetch a log from the object store";
         let expected = copy.digest();
         let key = self.keys.log(&session, &copy.sha256);
-        let file = into.try_clone().map_err(|why| Error::store(what, why))?;
-        let kept = into.try_clone().map_err(|why| Error::store(what, why))?;
+        let file = into.try_clone().map_err(|why| Error::local(what, why))?;
+        let kept = into.try_clone().map_err(|why| Error::local(what, why))?;
         let found = self.objects.get_packed(&key, kept, expected.bytes).await?;
         match found {
             Got::Whole(found) if found == expected => {}
@@ -179,7 +179,7 @@ impl Cold {
         synced
             .map_err(std::io::Error::other)
             .flatten()
-            .map_err(|why| Error::store(what, why))
+            .map_err(|why| Error::local(what, why))
     }
 
     /// Fetches a body among those of this folder; whether there is one.
@@ -200,7 +200,7 @@ impl Cold {
             Got::Nothing => return Ok(false),
         }
         let finishing = tokio::task::spawn_blocking(move || finish.finish()).await;
-        finishing.map_err(|why| Error::store(what, why))??;
+        finishing.map_err(|why| Error::local(what, why))??;
         Ok(true)
     }
 

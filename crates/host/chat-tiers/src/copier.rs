@@ -2,7 +2,7 @@
 //!
 //! It asks the store how far it has a session, reads the log on from there, and gives it batch by batch. What it knows of the
 //! store's marks it forgets when anything fails: a store may come back with less than it had. A session whose log cannot be
-//! read is left out and said; the others go on.
+//! read is left out, said, and tried again later; the others go on.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use chat_store::{PageRequest, Session, SessionId, Summary};
 use tokio::sync::watch;
 
-use crate::backoff::Backoff;
+use crate::backoff::{Backoff, Unread};
 use crate::error::Error;
 use crate::health::Health;
 use crate::logs::{Logs, Removed};
@@ -102,6 +102,7 @@ pub async fn copy<T: Tier>(
             refused: &mut refused,
             at: &mut at,
             unsure: BTreeSet::new(),
+            unread: Unread::default(),
         };
         let why = tokio::select! {
             () = stopped(&mut stopping) => return,
@@ -165,6 +166,8 @@ struct Copying<'c, T> {
     at: &'c mut Option<SessionId>,
     /// Those that are looked at again with the next look at the store.
     unsure: BTreeSet<SessionId>,
+    /// Those whose logs could not be read.
+    unread: Unread,
 }
 
 impl<T: Tier> Copying<'_, T> {
@@ -196,7 +199,14 @@ impl<T: Tier> Copying<'_, T> {
                 self.health.set_behind(left.len());
                 let Some(id) = left.pop_front() else { break };
                 *self.at = Some(id.clone());
-                let is_up = self.bring_up(&id).await?;
+                let is_up = match self.bring_up(&id).await {
+                    // The store is asked for the others meanwhile.
+                    Err(why) if why.is_local() => {
+                        self.say_unread(&id, &why);
+                        true
+                    }
+                    is_up => is_up?,
+                };
                 *self.at = None;
                 match is_up {
                     true => drop(self.refused.remove(&id)),
@@ -207,7 +217,8 @@ impl<T: Tier> Copying<'_, T> {
             if looked.elapsed() >= LOOK || !self.health.is_up() {
                 patiently("look", self.tier.look(chat_store::now_ms())).await?;
                 looked = Instant::now();
-                let unsure = std::mem::take(&mut self.unsure);
+                let mut unsure = std::mem::take(&mut self.unsure);
+                unsure.extend(self.unread.due());
                 queue(&mut left, unsure.into_iter().collect(), self.refused);
             }
             // Those that are refused are yet to be tried.
@@ -235,6 +246,7 @@ impl<T: Tier> Copying<'_, T> {
     async fn bring_up(&mut self, id: &SessionId) -> Result<bool, Error> {
         let Some(session) = self.logs.session(id) else {
             self.marks.remove(id);
+            self.unread.forget(id);
             match self.logs.removed(id) {
                 Removed::No => {}
                 Removed::Yes(epoch) => {
@@ -250,6 +262,7 @@ impl<T: Tier> Copying<'_, T> {
         let summary = off_thread(&session, Session::summary).await?;
         if !self.tier.wants(&summary, chat_store::now_ms()) {
             self.marks.remove(id);
+            self.unread.forget(id);
             return Ok(true);
         }
         for _ in 0..BATCHES_IN_A_ROW {
@@ -263,18 +276,15 @@ impl<T: Tier> Copying<'_, T> {
                 }
             };
             if mark >= head {
+                self.unread.forget(id);
                 self.marks.insert(id.clone(), (epoch, mark));
                 return Ok(true);
             }
-            let batch = match read(&session, epoch, mark).await {
-                Ok(Some(batch)) => batch,
-                // It goes on under another epoch.
-                Ok(None) => continue,
-                Err(why) => {
-                    tracing::error!(tier = T::NAME, session = id.as_str(), "{why}");
-                    return Ok(true);
-                }
+            // Where there is none it goes on under another epoch.
+            let Some(batch) = read(&session, epoch, mark).await? else {
+                continue;
             };
+            self.unread.forget(id);
             let n_events = batch.lines.len();
             let mark = patiently("take events", self.tier.take(&batch)).await?;
             if mark == batch.upto {
@@ -283,6 +293,16 @@ impl<T: Tier> Copying<'_, T> {
             self.marks.insert(id.clone(), (batch.epoch, mark));
         }
         Ok(false)
+    }
+
+    fn say_unread(&mut self, id: &SessionId, why: &Error) {
+        if self.unread.failed(id) {
+            tracing::error!(
+                tier = T::NAME,
+                session = id.as_str(),
+                "{why}; it is tried again, and copied as soon as it can be read"
+            );
+        }
     }
 }
 
@@ -329,5 +349,5 @@ pub(crate) async fn off_thread<V: Send + 'static>(
 ) -> Result<V, Error> {
     let session = session.clone();
     let looking = tokio::task::spawn_blocking(move || looking(&session)).await;
-    looking.map_err(|why| Error::store("read a log", why))
+    looking.map_err(|why| Error::local("read a log", why))
 }

@@ -23,6 +23,13 @@ pub enum Error {
     },
     /// The data folder refused: a log, or a body beside it.
     Log(chat_store::Error),
+    /// This machine refused anything else: a file that is read to be copied, or written with what is fetched.
+    Local {
+        /// What was to be done.
+        what: &'static str,
+        /// What it said.
+        why: String,
+    },
 }
 
 impl Error {
@@ -30,12 +37,24 @@ impl Error {
         let why = why.to_string();
         Error::Store { what, why }
     }
+
+    pub(crate) fn local(what: &'static str, why: impl fmt::Display) -> Self {
+        let why = why.to_string();
+        Error::Local { what, why }
+    }
+
+    /// Whether it says nothing of the store: what is asked of it next may be done.
+    pub(crate) fn is_local(&self) -> bool {
+        matches!(self, Error::Log(_) | Error::Local { .. })
+    }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Store { what, why } => write!(f, "could not {what}: {why}"),
+            Error::Store { what, why } | Error::Local { what, why } => {
+                write!(f, "could not {what}: {why}")
+            }
             Error::Damaged { what, why, key } => write!(f, "could not {what}: {why}: {key}"),
             // It says what could not be done, and where.
             Error::Log(why) => write!(f, "{why}"),

@@ -18,7 +18,7 @@ mod write;
 
 use std::time::{Duration, Instant, SystemTime};
 
-use chat_store::{SessionId, Summary, random_base64url};
+use chat_store::{SessionId, Summary, now_ms, random_base64url};
 
 use crate::copier::{Batch, Tier};
 use crate::error::Error;
@@ -75,6 +75,11 @@ impl Warm {
     }
 }
 
+/// As those who read rows are told it, to the millisecond: between two pages none is passed over whose time is within one.
+fn now() -> SystemTime {
+    values::bound(now_ms())
+}
+
 /// Since when what is stored is kept.
 fn kept_since(now: SystemTime) -> SystemTime {
     now.checked_sub(KEPT).unwrap_or(SystemTime::UNIX_EPOCH)
@@ -108,7 +113,7 @@ impl Tier for Warm {
     }
 
     async fn take(&mut self, batch: &Batch) -> Result<u64, Error> {
-        let now = SystemTime::now();
+        let now = now();
         let rows = Rows::of(&batch.lines, kept_since(now), now);
         self.writer()?.take(batch, &rows).await
     }
@@ -139,5 +144,17 @@ impl Tier for Warm {
             self.cleaned = Some(Instant::now());
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_say_when_it_was_stored_has_a_time_that_a_page_can_go_on_from() {
+        let now = now();
+        assert_eq!(values::time(Some(values::ms_of(now))), Some(now));
+        assert!(now.elapsed().unwrap() < Duration::from_secs(60));
     }
 }

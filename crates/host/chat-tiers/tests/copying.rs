@@ -24,13 +24,17 @@ impl Folder {
     fn new(dir: &Path, ids: Vec<SessionId>, with_logs: bool) -> Arc<Folder> {
         let store = Store::open(dir, Options::default()).unwrap();
         for id in ids.iter().filter(|_| with_logs) {
-            let line = r#"{"id":"e","timestamp":1,"type":"user_message","payload":{"text":"x"}}"#;
-            let event = ChatEvent::from_json(line).unwrap();
             let session = store.session_or_new(id).unwrap();
-            session.append(vec![event], true, now_ms()).unwrap();
+            session.append(vec![event(0)], true, now_ms()).unwrap();
         }
         Arc::new(Folder { ids, store })
     }
+}
+
+fn event(n: u64) -> ChatEvent {
+    let line =
+        format!(r#"{{"id":"e{n}","timestamp":1,"type":"user_message","payload":{{"text":"x"}}}}"#);
+    ChatEvent::from_json(&line).unwrap()
 }
 
 impl Logs for Folder {
@@ -130,6 +134,55 @@ async fn a_session_that_the_store_refuses_each_time_holds_up_no_other() {
     let taken = tier.taken.clone();
     until(logs, tier, |_| taken.lock().unwrap().len() == 4).await;
     assert!(!taken.lock().unwrap().contains_key(&all[0]));
+}
+
+#[tokio::test]
+async fn a_log_that_cannot_be_read_for_a_while_is_copied_once_it_can_and_the_store_is_not_blamed() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options {
+        segment_bytes: 1,
+        ..Options::default()
+    };
+    let store = Store::open(dir.path(), options).unwrap();
+    let ids = ids(2);
+    for (id, n) in ids.iter().zip([3, 1]) {
+        let session = store.session_or_new(id).unwrap();
+        for n in 0..n {
+            session.append(vec![event(n)], true, now_ms()).unwrap();
+        }
+    }
+    // A part of the first cannot be read.
+    let newest = store.log_path(&ids[0]);
+    let stem = newest.file_stem().unwrap().to_string_lossy().into_owned();
+    let stem = stem.split('.').next().unwrap().to_owned();
+    let files = std::fs::read_dir(dir.path()).unwrap();
+    let mut files = files.map(|entry| entry.unwrap().path());
+    let is_part = |path: &std::path::PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        *path != newest && name.starts_with(&stem) && name.ends_with(".events.jsonl")
+    };
+    let part = files.find(is_part).unwrap();
+    let away = dir.path().join("away");
+    std::fs::rename(&part, &away).unwrap();
+    std::fs::create_dir(&part).unwrap();
+    let tier = Picky::default();
+    let taken = tier.taken.clone();
+    let logs = Arc::new(Folder {
+        ids: ids.clone(),
+        store,
+    });
+    let mut is_back = false;
+    until(logs, tier, |health| {
+        if !is_back && health.is_up() && taken.lock().unwrap().contains_key(&ids[1]) {
+            assert!(!taken.lock().unwrap().contains_key(&ids[0]));
+            std::fs::remove_dir(&part).unwrap();
+            std::fs::rename(&away, &part).unwrap();
+            is_back = true;
+        }
+        assert_eq!(health.condition().failures, 0);
+        taken.lock().unwrap().get(&ids[0]) == Some(&3)
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -56,7 +56,7 @@ pub(crate) fn protocols(headers: &HeaderMap) -> impl Iterator<Item = &str> {
 /// The layer around every route, those that do not exist included.
 pub(crate) async fn guard(
     FromState(state): FromState<State>,
-    mut request: Request,
+    request: Request,
     next: Next,
 ) -> Response {
     let mut origin = Origin::Own;
@@ -68,7 +68,18 @@ pub(crate) async fn guard(
     let below_api = request.uri().path().starts_with("/api/");
     let matched = matched.filter(|matched| !below_api || *matched != routes::ASSETS);
     let is_api = !routes::is_public(matched) || (below_api && matched.is_none());
-    let mut response = match admit(&state, &mut request, matched, is_api, &mut origin) {
+    let (mut parts, body) = request.into_parts();
+    let session = match matched {
+        Some(matched) => routes::session_in(matched, &mut parts).await,
+        None => None,
+    };
+    let mut request = Request::from_parts(parts, body);
+    let asked = Asked {
+        matched,
+        is_api,
+        session,
+    };
+    let mut response = match admit(&state, &mut request, &asked, &mut origin) {
         Err(refusal) => refusal.into_response(),
         Ok(()) if request.method() == Method::OPTIONS => options(matched),
         Ok(()) => next.run(request).await,
@@ -143,11 +154,19 @@ fn options(matched: Option<&str>) -> Response {
     response
 }
 
+/// What a request is for.
+struct Asked<'r> {
+    /// Its path in the table of routes.
+    matched: Option<&'r str>,
+    is_api: bool,
+    /// The session that its address names.
+    session: Option<String>,
+}
+
 fn admit(
     state: &State,
     request: &mut Request,
-    matched: Option<&str>,
-    is_api: bool,
+    asked: &Asked<'_>,
     origin: &mut Origin,
 ) -> Result<(), ApiError> {
     let headers = request.headers();
@@ -188,7 +207,7 @@ fn admit(
             "this server answers to 127.0.0.1, localhost and [::1] with its port, and to names given with --host",
         ));
     }
-    if !is_api {
+    if !asked.is_api {
         if !matches!(*method, Method::GET | Method::HEAD) {
             return Err(method_not_allowed());
         }
@@ -214,11 +233,11 @@ fn admit(
     } else {
         grant
     };
-    let session = matched.and_then(|matched| routes::session_in(matched, request.uri().path()));
+    let session = asked.session.as_deref();
     if session.is_some_and(|session| !grant.sees(session)) {
         return Err(ApiError::no_session());
     }
-    if let Some(scope) = routes::scope_of(matched, method)
+    if let Some(scope) = routes::scope_of(asked.matched, method)
         && !grant.allows(scope)
     {
         return Err(ApiError::new(

@@ -5,9 +5,13 @@
 
 use std::collections::HashMap;
 use std::io::Write;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use rust_embed::RustEmbed;
+use tokio::sync::OnceCell;
+
+use crate::error::ApiError;
+use crate::locked::locked;
 
 #[derive(RustEmbed)]
 #[folder = "$CARGO_MANIFEST_DIR/../../../dist/"]
@@ -49,7 +53,8 @@ const COMPRESS_OVER_BYTES: usize = 1024;
 /// Brotli's steps above 9 take tens of times as long for some percent.
 const BROTLI_QUALITY: u32 = 9;
 
-type Compressed = HashMap<(String, Encoding), Arc<[u8]>>;
+/// What each file is in each encoding. Of those who ask for it first one packs it, and the others wait.
+type Compressed = HashMap<(String, Encoding), Arc<OnceCell<Arc<[u8]>>>>;
 static COMPRESSED: LazyLock<Mutex<Compressed>> = LazyLock::new(Mutex::default);
 
 /// How the name of a file ends that holds another one packed in brotli.
@@ -79,14 +84,16 @@ fn served(page: &[u8]) -> Vec<u8> {
 }
 
 /// Compresses what browsers will ask for.
-pub(crate) fn warm_up() {
+pub(crate) async fn warm_up() {
     for name in Dist::iter() {
         // It is packed already, and asked for seldom.
         if name == PLAYER || name.ends_with(PACKED) {
             continue;
         }
-        if let Some(asset) = find(&name) {
-            asset.encoded(Encoding::Brotli);
+        if let Some(asset) = find(&name)
+            && let Err(why) = asset.encoded(Encoding::Brotli).await
+        {
+            tracing::warn!(file = &*name, "could not pack it: {}", why.message);
         }
     }
 }
@@ -101,7 +108,14 @@ impl Asset {
     }
 
     /// The bytes in that encoding, or plain where it gains nothing.
-    pub(crate) fn encoded(&self, encoding: Encoding) -> (Arc<[u8]>, Encoding) {
+    ///
+    /// # Errors
+    ///
+    /// Where the server stops.
+    pub(crate) async fn encoded(
+        self,
+        encoding: Encoding,
+    ) -> Result<(Arc<[u8]>, Encoding), ApiError> {
         let compresses = encoding != Encoding::Plain
             && self.bytes.len() > COMPRESS_OVER_BYTES
             && !self.content_type.starts_with("image/png")
@@ -112,19 +126,26 @@ impl Asset {
             Encoding::Plain
         };
         let key = (self.name.clone(), encoding);
-        let cache = || COMPRESSED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(bytes) = cache().get(&key) {
-            return (bytes.clone(), encoding);
+        let cell = locked(&COMPRESSED).entry(key).or_default().clone();
+        if let Some(bytes) = cell.get() {
+            return Ok((bytes.clone(), encoding));
         }
+        // On a task of its own: where a client that goes away ended it, the next would begin anew beside the thread that packs.
+        let packing = tokio::spawn(async move {
+            let pack = || tokio::task::spawn_blocking(move || self.packed(encoding));
+            cell.get_or_try_init(pack).await.cloned()
+        });
+        Ok((packing.await??, encoding))
+    }
+
+    fn packed(&self, encoding: Encoding) -> Arc<[u8]> {
         let packed = (encoding == Encoding::Brotli)
             .then(|| Dist::get(&format!("{}{PACKED}", self.name)))
             .flatten();
-        let bytes: Arc<[u8]> = match packed {
+        match packed {
             Some(packed) => packed.data.as_ref().into(),
             None => compress(&self.bytes, encoding).into(),
-        };
-        cache().insert(key, bytes.clone());
-        (bytes, encoding)
+        }
     }
 }
 
@@ -225,5 +246,30 @@ mod tests {
         );
         assert_eq!(Encoding::accepted("br;q=0, gzip;q=0.5"), Encoding::Gzip);
         assert_eq!(Encoding::accepted(""), Encoding::Plain);
+    }
+
+    #[tokio::test]
+    async fn of_those_who_ask_for_a_file_first_one_packs_it_for_all() {
+        let asset = || Asset {
+            name: "made-by-a-test.js".to_owned(),
+            bytes: b"let x = 1;\n".repeat(100_000).into(),
+            sha256: [0; 32],
+            content_type: "text/javascript",
+            name_is_hashed: false,
+        };
+        let asking = |_| tokio::spawn(asset().encoded(Encoding::Gzip));
+        let asking: Vec<_> = (0..16).map(asking).collect();
+        let mut got = Vec::new();
+        for (nth, asking) in asking.into_iter().enumerate() {
+            match nth {
+                // Who goes away leaves it to be packed.
+                0 => asking.abort(),
+                _ => got.push(asking.await.unwrap().unwrap()),
+            }
+        }
+        let (first, encoding) = &got[0];
+        assert_eq!(*encoding, Encoding::Gzip);
+        assert!(first.len() < 100_000);
+        assert!(got.iter().all(|(bytes, _)| Arc::ptr_eq(bytes, first)));
     }
 }

@@ -14,7 +14,7 @@ use chat_tiers::{Cold, Error, Health, Manifest};
 use tokio::sync::{Semaphore, watch};
 
 use crate::error::ApiError;
-use crate::fleet::Home;
+use crate::fleet::{self, Home};
 use crate::live::Live;
 use crate::locked::locked;
 use crate::state::State;
@@ -52,6 +52,28 @@ enum Outcome {
     Here,
     Nowhere,
     Failed,
+    /// Another server has it, and does not give it now.
+    NotGiven,
+}
+
+/// Why nothing came of it.
+enum Failure {
+    /// The object store, or what was to be written here.
+    Fetch(Error),
+    /// The session's home, or who was to say which that is: no reason to fetch nothing else.
+    Home(String),
+}
+
+impl From<Error> for Failure {
+    fn from(why: Error) -> Self {
+        Failure::Fetch(why)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(why: StoreError) -> Self {
+        Failure::Fetch(why.into())
+    }
 }
 
 /// What is being fetched, and what was not to be had.
@@ -140,6 +162,7 @@ impl Fetching {
         match landed.ok().and_then(|outcome| *outcome) {
             Some(Outcome::Here) => Ok(true),
             Some(Outcome::Nowhere) => Ok(false),
+            Some(Outcome::NotGiven) => Err(fleet::not_given()),
             Some(Outcome::Failed) | None => Err(away()),
         }
     }
@@ -184,17 +207,16 @@ impl Fetching {
     }
 
     async fn fetch(&self, state: &State, wanted: &Wanted) -> Outcome {
-        let Ok(_room) = self.room.acquire().await else {
-            return Outcome::Failed;
-        };
         let fetched = match wanted {
             Wanted::Session(id) => self.fetch_session(state, id).await,
             Wanted::Body(sha256) => {
+                // It is never closed.
+                let _room = self.room.acquire().await.ok();
                 let fetched = self.cold.fetch_blob(sha256, state.store.blobs()).await;
                 fetched.or_else(|why| match why {
                     // What is no hash is nowhere.
                     Error::Log(StoreError::BadHash) => Ok(false),
-                    why => Err(why),
+                    why => Err(why.into()),
                 })
             }
         };
@@ -204,12 +226,17 @@ impl Fetching {
                 Outcome::Here
             }
             Ok(false) => Outcome::Nowhere,
-            Err(why) => {
+            Err(Failure::Home(why)) => {
+                // Who was asked in vain has said why.
+                tracing::debug!(?wanted, "it is not fetched from its home: {why}");
+                Outcome::NotGiven
+            }
+            Err(Failure::Fetch(why)) => {
                 match wanted {
                     Wanted::Session(id) => tracing::warn!(session = id.as_str(), "{why}"),
                     Wanted::Body(sha256) => tracing::warn!(sha256, "{why}"),
                 }
-                // What is damaged there is no reason to fetch nothing else.
+                // What is damaged there, or finds no place here, is no reason to fetch nothing else.
                 if matches!(why, Error::Store { .. }) {
                     *locked(&self.away_until) = Some(Instant::now() + AWAY);
                 } else {
@@ -224,34 +251,37 @@ impl Fetching {
         }
     }
 
-    async fn fetch_session(&self, state: &State, id: &SessionId) -> Result<bool, Error> {
+    async fn fetch_session(&self, state: &State, id: &SessionId) -> Result<bool, Failure> {
         let Some(copy) = self.cold.find(id).await? else {
             return Ok(false);
         };
+        let mut copy_of = None;
         if let Some(fleet) = state.fleet.get() {
-            match fleet.home_to_write(state, id).await {
-                // It gives the numbers, and is asked for them.
-                Ok(Home::There(_)) => {
-                    fleet.fetch(state, id).await;
-                    return Ok(state.live(id).is_some());
+            let home = fleet.home_or_claim(state, id).await;
+            match home.map_err(|why| Failure::Home(why.message))? {
+                Home::Here => {}
+                // It gives the numbers, and is asked for them. Of what it has not there may be more than there is in the store.
+                Home::There(home) if fleet.member(&home).is_some() => {
+                    let fetched = fleet.fetch(state, id).await;
+                    fetched.map_err(|why| Failure::Home(why.message))?;
+                    return match state.live(id) {
+                        Some(_) => Ok(true),
+                        None => Err(Failure::Home("it has not the session".to_owned())),
+                    };
                 }
-                Ok(Home::Here) => {}
-                // Taken over from one that is away, and not here yet.
-                Err(why) if why.status == StatusCode::NOT_FOUND => {}
-                Err(why) => {
-                    return Err(Error::Store {
-                        what: "take in a session",
-                        why: why.message,
-                    });
-                }
+                // It is read meanwhile, and the home tells of the rest when it is back.
+                Home::There(home) => copy_of = Some(home),
             }
         }
+        // A home that is slow keeps no room from others.
+        let _room = self.room.acquire().await.ok();
         let (preparing, of) = (state.clone(), id.clone());
         // What was fetched by half goes with it.
         let restoring = off_thread(move || preparing.store.restoring(&of)).await??;
         self.cold.fetch(&copy, restoring.file()).await?;
         let (taking, of) = (state.clone(), id.clone());
-        let restored = off_thread(move || taking.take_in(&of, &restoring)).await?;
+        let taking_in = move || taking.take_in(&of, &restoring, copy_of.as_deref());
+        let restored = off_thread(taking_in).await?;
         match restored {
             Ok(()) => say_restored(&copy),
             // Somebody sent to it meanwhile, or brought the log.
@@ -329,7 +359,7 @@ async fn off_thread<V: Send + 'static>(
     work: impl FnOnce() -> V + Send + 'static,
 ) -> Result<V, Error> {
     let working = tokio::task::spawn_blocking(work).await;
-    working.map_err(|why| Error::Store {
+    working.map_err(|why| Error::Local {
         what: "take in a session",
         why: why.to_string(),
     })

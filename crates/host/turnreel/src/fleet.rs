@@ -3,15 +3,17 @@
 //! A session's home gives its numbers; each other server keeps a copy of the log (`copying`) and reads from it as from any
 //! log, so that who follows a session may come to any of them, and its cursor is good at all. What is sent to a server that
 //! is not the session's home goes on to the one that is (`routes::forward`), and where that is away for too long the server
-//! takes its place (`homes`); when it is back it gives the session up (`giving`). Long bodies come to whoever has a line that
+//! takes its place (`homes`) with all that can be had of it (`bringing`); when it is back it gives the session up (`giving`). Long bodies come to whoever has a line that
 //! refers to one (`bodies`), and tokens that are made at one of them are good at all (`tokens::merge`).
 
 pub(crate) mod bodies;
+mod bringing;
 mod copying;
 mod errands;
 mod giving;
 mod homes;
 mod members;
+mod sending;
 mod told;
 
 use std::collections::{BTreeMap, HashMap};
@@ -27,10 +29,13 @@ use crate::error::ApiError;
 use crate::locked::locked;
 use crate::state::State;
 use crate::turns::Turns;
+use bringing::Bringing;
 use copying::Heard;
 
+pub(crate) use bringing::not_given;
 pub(crate) use errands::{Errand, SCOPES, SENDER, SERVER};
 pub(crate) use homes::{Home, TAKE_OVER_AFTER};
+pub(crate) use sending::NotTaken;
 pub(crate) use told::{ListTold, LogTold, RowTold};
 
 /// What Redis may take to say whose a session is.
@@ -60,6 +65,7 @@ pub(crate) struct Fleet {
     /// Who changes a session's copy, or what it is a copy of, has its turn.
     turns: Turns,
     heard: Heard,
+    bringing: Bringing,
     client: reqwest::Client,
     /// By which the servers know each other; none before Redis was first reached.
     word: Mutex<Option<String>>,
@@ -93,6 +99,7 @@ impl Fleet {
             giving: Mutex::default(),
             turns: Turns::default(),
             heard: Heard::default(),
+            bringing: Bringing::default(),
             client: errands::client().map_err(|why| why.to_string())?,
             word: Mutex::default(),
         });

@@ -1,5 +1,6 @@
 //! Taking events in: read, refuse what is none, append, publish.
 
+mod anew;
 mod answers;
 mod batch;
 mod items;
@@ -21,6 +22,7 @@ use answers::Hold;
 use items::Items;
 use storing::append_as_writer_at;
 
+pub(crate) use anew::{bring_up, follow_epochs};
 pub(crate) use batch::{Rejected, is_event_id, n_events, read_batch};
 pub(crate) use reply::{Answer, Item};
 pub(crate) use storing::{
@@ -127,8 +129,11 @@ async fn ingest_on(
         if let Home::There(home) = fleet.home_to_write(state, &id).await? {
             // From a file or a spool that is read here: who asks the server is led there before.
             masking::refer_all(state, &mut items.events).await?;
-            fleet.send_on(&home, &id, &items.events).await?;
-            return Ok(Answer::repeated(String::new(), n_items));
+            let not_taken = fleet.send_on(&home, &id, &items.events).await?;
+            items.refuse(not_taken.into_iter().map(Rejected::from).collect());
+            // What was taken is there, so that nothing of it is undone.
+            items.check(state, false)?;
+            return Ok(Answer::elsewhere(items.rejected, n_items));
         }
         fleet.fetch_bodies_of(state, &items.events).await;
     }

@@ -107,6 +107,7 @@ impl Live {
             // Where the log was taken away, it is there again.
             locked(&self.state).is_removed = false;
         }
+        let last = summary.head;
         // Counted while the row is held: who is woken by the count waits for the row.
         let mut row = locked(&self.row);
         let number = list.changed(self.session.id(), Some(row.0));
@@ -116,6 +117,9 @@ impl Live {
         if state.epoch != epoch {
             epoch.clone_into(&mut state.epoch);
             state.clear();
+            state.head = last;
+            // Followers hear of it at once, also where nothing is stored, as of what comes again.
+            self.release(&mut state);
         }
         let mut urgency = None;
         for stored in stored {

@@ -1,12 +1,13 @@
 //! Token buckets: how much of something a sender may do, with a burst, and how long it must wait for more.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
 
 use crate::error::ApiError;
+use crate::locked::locked;
 
 /// How many senders are remembered. Beyond, those that have waited out their bucket are forgotten.
 const MAX_BUCKETS: usize = 10_000;
@@ -53,10 +54,16 @@ impl Buckets {
     ///
     /// 429 with the time after which so much will be there. Nothing is taken then.
     pub(crate) fn take(&self, sender: &str, n: usize, rate: Rate) -> Result<(), ApiError> {
-        if rate.per_second <= 0.0 {
-            return Ok(());
-        }
-        let Some(wait) = self.try_take(sender, n, rate, Instant::now()) else {
+        self.take_all(&[(sender, rate)], n)
+    }
+
+    /// Takes `n` from the bucket of each. A later one is not made, nor looked at, where an earlier one has not enough.
+    ///
+    /// # Errors
+    ///
+    /// As [`Buckets::take`]. Nothing is taken from any then.
+    pub(crate) fn take_all(&self, senders: &[(&str, Rate)], n: usize) -> Result<(), ApiError> {
+        let Some((wait, rate)) = self.try_take(senders, n, Instant::now()) else {
             return Ok(());
         };
         let message = format!(
@@ -69,34 +76,59 @@ impl Buckets {
         Err(refusal.retry_after(wait_ms.max(1)))
     }
 
-    /// How long to wait, where there is not enough.
-    fn try_take(&self, sender: &str, n: usize, rate: Rate, now: Instant) -> Option<Duration> {
-        let mut buckets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if buckets.len() >= MAX_BUCKETS && !buckets.contains_key(sender) {
-            buckets.retain(|_, bucket| bucket.refilled(now) < bucket.rate.burst);
-            if buckets.len() >= MAX_BUCKETS {
-                return Some(Duration::from_secs(1));
+    /// How long to wait for which, where there is not enough.
+    fn try_take(
+        &self,
+        senders: &[(&str, Rate)],
+        n: usize,
+        now: Instant,
+    ) -> Option<(Duration, Rate)> {
+        let mut buckets = locked(&self.0);
+        let senders = senders.iter().filter(|(_, rate)| rate.per_second > 0.0);
+        for (sender, rate) in senders.clone() {
+            if let Some(wait) = wait_for(&mut buckets, (sender, *rate), n, now) {
+                return Some((wait, *rate));
             }
         }
-        let full = Bucket {
-            left: rate.burst,
-            at: now,
-            rate,
-        };
-        let bucket = buckets.entry(sender.to_owned()).or_insert(full);
-        bucket.left = bucket.refilled(now);
-        bucket.at = now;
-        // More than a bucket holds would never be had: it costs a whole one.
-        #[allow(clippy::cast_precision_loss)]
-        let wanted = (n.max(1) as f64).min(rate.burst);
-        if bucket.left >= wanted {
-            bucket.left -= wanted;
-            return None;
+        for (sender, rate) in senders {
+            if let Some(bucket) = buckets.get_mut(*sender) {
+                bucket.left -= wanted(n, *rate);
+            }
         }
-        Some(Duration::from_secs_f64(
-            (wanted - bucket.left) / rate.per_second,
-        ))
+        None
     }
+}
+
+/// More than a bucket holds would never be had: it costs a whole one.
+fn wanted(n: usize, rate: Rate) -> f64 {
+    #[allow(clippy::cast_precision_loss)]
+    let n = n.max(1) as f64;
+    n.min(rate.burst)
+}
+
+/// How long to wait until the bucket has enough, where it has not.
+fn wait_for(
+    buckets: &mut HashMap<String, Bucket>,
+    (sender, rate): (&str, Rate),
+    n: usize,
+    now: Instant,
+) -> Option<Duration> {
+    if buckets.len() >= MAX_BUCKETS && !buckets.contains_key(sender) {
+        buckets.retain(|_, bucket| bucket.refilled(now) < bucket.rate.burst);
+        if buckets.len() >= MAX_BUCKETS {
+            return Some(Duration::from_secs(1));
+        }
+    }
+    let full = Bucket {
+        left: rate.burst,
+        at: now,
+        rate,
+    };
+    let bucket = buckets.entry(sender.to_owned()).or_insert(full);
+    bucket.left = bucket.refilled(now);
+    bucket.at = now;
+    let lacks = wanted(n, rate) - bucket.left;
+    (lacks > 0.0).then(|| Duration::from_secs_f64(lacks / rate.per_second))
 }
 
 fn round(per_second: f64) -> f64 {
@@ -112,26 +144,33 @@ mod tests {
         burst: 2000.0,
     };
 
+    impl Buckets {
+        fn try_one(&self, sender: &str, n: usize, rate: Rate, now: Instant) -> Option<Duration> {
+            let refused = self.try_take(&[(sender, rate)], n, now);
+            refused.map(|(wait, _)| wait)
+        }
+    }
+
     #[test]
     fn a_burst_passes_and_then_so_much_a_second() {
         let buckets = Buckets::default();
         let start = Instant::now();
-        assert_eq!(buckets.try_take("a", 2000, RATE, start), None);
-        let wait = buckets.try_take("a", 100, RATE, start);
+        assert_eq!(buckets.try_one("a", 2000, RATE, start), None);
+        let wait = buckets.try_one("a", 100, RATE, start);
         assert_eq!(wait, Some(Duration::from_millis(500)));
         // A refusal takes nothing, so who waits as told is let in.
         let later = start + Duration::from_millis(501);
-        assert_eq!(buckets.try_take("a", 100, RATE, later), None);
-        assert!(buckets.try_take("a", 1, RATE, later).is_some());
-        assert_eq!(buckets.try_take("b", 1, RATE, later), None);
+        assert_eq!(buckets.try_one("a", 100, RATE, later), None);
+        assert!(buckets.try_one("a", 1, RATE, later).is_some());
+        assert_eq!(buckets.try_one("b", 1, RATE, later), None);
     }
 
     #[test]
     fn more_than_a_bucket_holds_waits_for_a_full_one() {
         let buckets = Buckets::default();
         let start = Instant::now();
-        assert_eq!(buckets.try_take("a", 1, RATE, start), None);
-        let wait = buckets.try_take("a", 1_000_000, RATE, start);
+        assert_eq!(buckets.try_one("a", 1, RATE, start), None);
+        let wait = buckets.try_one("a", 1_000_000, RATE, start);
         assert_eq!(wait, Some(Duration::from_millis(5)));
     }
 
@@ -140,11 +179,38 @@ mod tests {
         let buckets = Buckets::default();
         let start = Instant::now();
         for n in 0..MAX_BUCKETS {
-            assert_eq!(buckets.try_take(&n.to_string(), 1, RATE, start), None);
+            assert_eq!(buckets.try_one(&n.to_string(), 1, RATE, start), None);
         }
-        assert!(buckets.try_take("new", 1, RATE, start).is_some());
+        assert!(buckets.try_one("new", 1, RATE, start).is_some());
         let later = start + Duration::from_secs(1);
-        assert_eq!(buckets.try_take("new", 1, RATE, later), None);
+        assert_eq!(buckets.try_one("new", 1, RATE, later), None);
         assert_eq!(buckets.0.lock().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn what_one_bucket_refuses_is_taken_from_none() {
+        let buckets = Buckets::default();
+        let start = Instant::now();
+        let less = Rate {
+            per_second: 1.0,
+            burst: 10.0,
+        };
+        let both = |own: &str, n| {
+            let senders = [(own, RATE), ("sandbox", less)];
+            let refused = buckets.try_take(&senders, n, start);
+            refused.map(|(wait, _)| wait)
+        };
+        assert_eq!(both("a", 8), None);
+        for _ in 0..1000 {
+            assert_eq!(both("a", 5), Some(Duration::from_secs(3)));
+        }
+        assert_eq!(buckets.try_one("a", 1992, RATE, start), None);
+        // And the other way round: the sandbox has as much as before.
+        assert_eq!(both("a", 2), Some(Duration::from_millis(10)));
+        assert_eq!(both("b", 2), None);
+        // Who has nothing left makes no bucket of another's.
+        let senders = [("a", RATE), ("new", less)];
+        assert!(buckets.try_take(&senders, 1, start).is_some());
+        assert!(!locked(&buckets.0).contains_key("new"));
     }
 }

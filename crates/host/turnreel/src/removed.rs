@@ -129,8 +129,21 @@ fn tell(state: &State, mut sessions: Vec<Arc<Live>>) -> Result<bool, chat_store:
         let is_removed = missing.contains(live.session.id());
         if live.is_removed() != is_removed {
             state.forget_remembered(live.session.id());
+            if !is_removed {
+                bring_back(state, live);
+            }
             live.set_removed(is_removed, &state.list);
         }
     }
     Ok(held.len() == n_sessions)
+}
+
+/// What was brought back may be another log than went. The caller holds the session's `writer`.
+fn bring_back(state: &State, live: &Live) {
+    let session = &live.session;
+    match session.look_anew() {
+        Ok(()) => live.realign(session.position(), session.summary(), false, &state.list),
+        // Who reads it hears why.
+        Err(why) => tracing::warn!(session = session.id().as_str(), "{why}"),
+    }
 }

@@ -4,14 +4,14 @@
 //! stored from then on, whoever resolves them: the page, a hook, or the agent itself.
 
 mod kept;
+mod of_session;
 mod said;
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use chat_event::{ChatEvent, Payload};
+use chat_event::ChatEvent;
 use chat_store::{Session, SessionId, Stored};
 use serde_json::Value;
 
@@ -21,6 +21,7 @@ use crate::locked::locked;
 use crate::readers::{self, Reader, Readers};
 use crate::turns::Turns;
 use kept::{Sessions, Waiting};
+use of_session::{OfSession, payload_of};
 use said::Said;
 
 /// Logs that are read whole at once to find what is asked in them.
@@ -28,9 +29,6 @@ const AT_ONCE: usize = 2;
 
 /// Who looks for a request waits for others to have read their logs for so long: after a start all agents ask at once.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-/// Answers up to this length, in bytes, are kept in memory.
-const KEPT_BYTES: usize = 4 * 1024;
 
 /// A log that begins anew while it is read is read again, so often.
 const TRIES: usize = 3;
@@ -63,8 +61,6 @@ pub(crate) struct Request {
     pub(crate) n_questions: usize,
 }
 
-type OfSession = BTreeMap<(Kind, String), Asked>;
-
 /// The requests of the sessions that were asked about.
 pub(crate) struct Requests {
     sessions: Mutex<Sessions>,
@@ -89,17 +85,7 @@ impl Default for Requests {
 impl Requests {
     /// Takes what was stored.
     pub(crate) fn note(&self, id: &SessionId, stored: &[Stored]) {
-        let mut sessions = locked(&self.sessions);
-        let mut nobodys = OfSession::new();
-        // Who waits for an answer of a session whose log is not read yet looks for it there.
-        let requests = sessions.requests.get_mut(id).unwrap_or(&mut nobodys);
-        let mut is_answered = false;
-        for stored in stored {
-            is_answered |= take(requests, &stored.event);
-        }
-        if is_answered {
-            sessions.wake(id);
-        }
+        locked(&self.sessions).note(id, stored);
     }
 
     /// To wait for answers of the session, to whatever request.
@@ -152,7 +138,7 @@ impl Requests {
             let Some(requests) = reading.await?? else {
                 continue;
             };
-            let asked = requests.get(&(kind, request_id.to_owned())).cloned();
+            let asked = requests.get(kind, request_id);
             locked(&self.sessions).keep(live.session.id(), requests);
             return Ok(asked);
         }
@@ -170,7 +156,7 @@ impl Requests {
             return with_outcome(live, known).await;
         }
         let requests = self.read(live).await?.requests;
-        let asked = requests.get(&(kind, request_id.to_owned())).cloned();
+        let asked = requests.get(kind, request_id);
         locked(&self.sessions).keep(live.session.id(), requests);
         with_outcome(live, asked).await
     }
@@ -182,7 +168,7 @@ impl Requests {
             let mut read = Read {
                 epoch: session.position().0,
                 head: 0,
-                requests: OfSession::new(),
+                requests: OfSession::default(),
             };
             read.go_on(&session, &|| reader.go_on())?;
             Ok(read)
@@ -202,7 +188,7 @@ impl Requests {
     fn known(&self, live: &Live, kind: Kind, request_id: &str) -> Option<Option<Asked>> {
         let sessions = locked(&self.sessions);
         let requests = sessions.requests.get(live.session.id())?;
-        Some(requests.get(&(kind, request_id.to_owned())).cloned())
+        Some(requests.get(kind, request_id))
     }
 }
 
@@ -227,7 +213,7 @@ impl Read {
             let may_be =
                 line.contains(r#""type":"permission_"#) || line.contains(r#""type":"question_"#);
             if may_be && let Ok(event) = ChatEvent::from_json(line) {
-                take(requests, &event);
+                requests.take(&event);
             }
             go_on()
         })?;
@@ -242,47 +228,6 @@ impl Read {
         self.go_on(session, &|| ControlFlow::Continue(()))?;
         Ok(Some(self.requests))
     }
-}
-
-/// Whether the event is the first answer to a request.
-fn take(requests: &mut OfSession, event: &ChatEvent) -> bool {
-    let (kind, id, asks) = match &event.payload {
-        Payload::PermissionRequest(it) => {
-            let asks = Some((it.answerable, 0));
-            (Kind::Permission, &it.request_id, asks)
-        }
-        Payload::PermissionResolved(it) => (Kind::Permission, &it.request_id, None),
-        Payload::QuestionRequest(it) => {
-            let asks = Some((it.answerable, it.questions.len()));
-            (Kind::Question, &it.request_id, asks)
-        }
-        Payload::QuestionResolved(it) => (Kind::Question, &it.request_id, None),
-        _ => return false,
-    };
-    let asked = requests.entry((kind, id.clone())).or_default();
-    if let Some((answerable, n_questions)) = asks {
-        asked.request.get_or_insert_with(|| Request {
-            turn_id: event.turn_id.clone(),
-            agent_id: event.agent_id.clone(),
-            parent_tool_call_id: event.parent_tool_call_id.clone(),
-            is_answered_elsewhere: answerable == Some(false),
-            n_questions,
-        });
-        return false;
-    }
-    if asked.outcome.is_some() {
-        return false;
-    }
-    let payload = payload_of(event);
-    let is_long = payload.to_string().len() > KEPT_BYTES;
-    let kept = if is_long { Value::Null } else { payload };
-    asked.outcome = Some((kept, event.seq.unwrap_or_default()));
-    true
-}
-
-fn payload_of(event: &ChatEvent) -> Value {
-    let mut line = serde_json::to_value(event).unwrap_or_default();
-    line["payload"].take()
 }
 
 /// The request with its answer, where that is in the log alone.

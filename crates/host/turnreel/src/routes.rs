@@ -23,10 +23,13 @@ mod ws;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use axum::extract::{FromRequestParts, RawPathParams};
+use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, delete, get, head, post, put};
 use axum::{Router, middleware};
+use chat_event::session_id::from_native;
 
 use crate::access;
 use crate::compress;
@@ -234,11 +237,22 @@ pub(crate) fn methods_of(matched: Option<&str>) -> Vec<&'static str> {
     methods.flatten().map(|(method, _)| *method).collect()
 }
 
-/// The session that an address names, as it stands there. An id is never written with escapes: one that is fits no token.
-pub(crate) fn session_in<'p>(matched: &str, path: &'p str) -> Option<&'p str> {
-    let mut parts = matched.split('/').zip(path.split('/'));
-    let (_, session) = parts.find(|(name, _)| matches!(*name, "{session}" | "{task}"))?;
-    Some(session)
+/// The session that an address names. An id is never written with escapes: one that is fits no token. A task's name may be any,
+/// and its session's is made from it, as who answers makes it.
+pub(crate) async fn session_in(matched: &str, parts: &mut Parts) -> Option<String> {
+    let of = |path: &str, name: &str| {
+        let mut named = matched.split('/').zip(path.split('/'));
+        named.find_map(|(at, part)| (at == name).then(|| part.to_owned()))
+    };
+    if let Some(session) = of(parts.uri.path(), "{session}") {
+        return Some(session);
+    }
+    of(matched, "{task}")?;
+    let params = RawPathParams::from_request_parts(parts, &()).await;
+    // A name that cannot be read fits no token either.
+    let task = params.iter().flatten().find(|(name, _)| *name == "task");
+    let session = task.map(|(_, task)| from_native(task).into_owned());
+    Some(session.unwrap_or_default())
 }
 
 /// All routes, with the guard around them and around what is no route.

@@ -279,7 +279,7 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
     if open {
         watch::open_page(&page_at(&url, &token));
     }
-    tokio::task::spawn_blocking(assets::warm_up);
+    tokio::spawn(assets::warm_up());
     let sending = tokio::spawn(leftovers::take_in(state.clone(), dir.clone()));
     // Nothing is told any more when the logs are closed; how far it was told is noted when they are.
     let halted = Arc::new(Mutex::new(None));

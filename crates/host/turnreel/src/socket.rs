@@ -6,6 +6,7 @@
 //! |---|---|---|
 //! | open | `open` | `hello`, which says how the resume went; the session is followed |
 //! | open | `open`, and what is missing is lost | `gap` with both ends behind the `hello` |
+//! | open | `open` of what is elsewhere | a task fetches it (`fetch`); the `hello` comes when it is here |
 //! | open | `open` with `format=agent` | `hello`; then a task tells the session in the workers' words (`agent`) |
 //! | open | events are released | `ev` from the follower's number on |
 //! | open | its number left the ring | `lag`; no longer followed until it opens again |
@@ -33,6 +34,7 @@ use crate::stall::Pace;
 use crate::state::{State, stopped};
 
 mod agent;
+mod fetch;
 mod news;
 mod open;
 mod send;
@@ -42,6 +44,7 @@ mod wakes;
 pub(crate) use spread::{heartbeat_period, reconnect_after_ms};
 
 use agent::AgentFrame;
+use fetch::Fetches;
 use wakes::Wakes;
 
 /// Sessions one socket may follow.
@@ -74,12 +77,14 @@ struct Socket<S> {
     bad_frames: u32,
     /// What is told in the workers' words; there is none as long as nobody asked for it.
     agent: Option<(mpsc::Sender<AgentFrame>, mpsc::Receiver<AgentFrame>)>,
+    /// What is fetched to be opened; there is none as long as nobody opened what is elsewhere.
+    fetches: Option<Fetches>,
     n_opened: u64,
 }
 
 struct Sub {
     follows: Follows,
-    /// The task that tells it, where there is one; it ends with the sub.
+    /// The task that tells or fetches it, where there is one; it ends with the sub.
     teller: Option<AbortHandle>,
 }
 
@@ -98,6 +103,8 @@ enum Follows {
     },
     /// A session in the workers' words: a task reads and tells it.
     Agent { live: Arc<Live>, opened: u64 },
+    /// A session that is being fetched.
+    Coming { opened: u64 },
 }
 
 impl Drop for Sub {
@@ -132,6 +139,7 @@ pub(crate) async fn serve<R, S>(
         wakes: Wakes::default(),
         bad_frames: 0,
         agent: None,
+        fetches: None,
         n_opened: 0,
     };
     let end = loop {
@@ -143,6 +151,7 @@ pub(crate) async fn serve<R, S>(
             },
             sub = socket.wakes.next() => socket.send_news(sub).await,
             Some(frame) = next_agent_frame(&mut socket.agent) => socket.send_agent(frame).await,
+            Some(fetched) = fetch::next(&mut socket.fetches) => socket.take_fetched(fetched).await,
             _ = heartbeat.tick() => socket.send_heartbeats().await,
         };
         if let Err(end) = went {

@@ -15,6 +15,7 @@ use crate::error::ApiError;
 use crate::fetched::Fetching;
 use crate::fleet::Fleet;
 use crate::hosts::Hosts;
+use crate::ingest;
 use crate::list::List;
 use crate::live::Live;
 use crate::masking::Masking;
@@ -210,7 +211,7 @@ impl State {
             let id = session.id().clone();
             live.insert(id, Arc::new(Live::new(session, &list, &rings)));
         }
-        State(Arc::new(Inner {
+        let state = State(Arc::new(Inner {
             packed: PackedRows::new(&store.packed(), &list),
             access: Access {
                 tokens: Tokens::new(token, store.dir()),
@@ -241,7 +242,9 @@ impl State {
             sockets: Arc::new(Semaphore::new(settings.sockets)),
             stopping: watch::Sender::new(false),
             live: Mutex::new(live),
-        }))
+        }));
+        ingest::follow_epochs(&state);
+        state
     }
 
     /// The session of that id, where it has a log.
@@ -254,7 +257,7 @@ impl State {
     ///
     /// # Errors
     ///
-    /// 503 where it may be in the object store, and cannot be had from there now.
+    /// 503 where it may be in the object store or on another server, and cannot be had from there now.
     pub(crate) async fn live_from_anywhere(
         &self,
         id: &SessionId,
@@ -262,15 +265,20 @@ impl State {
         if let Some(live) = self.live(id) {
             return Ok(Some(live));
         }
-        if let Some(fleet) = self.fleet.get() {
-            fleet.fetch(self, id).await;
-        }
+        let from_others = match self.fleet.get() {
+            Some(fleet) => fleet.fetch(self, id).await,
+            None => Ok(()),
+        };
         if self.live(id).is_none()
             && let Some(fetching) = self.fetching.get()
         {
             fetching.session(self, id).await?;
         }
-        self.live_or_away(id)
+        let live = self.live_or_away(id)?;
+        if live.is_none() {
+            from_others?;
+        }
+        Ok(live)
     }
 
     /// The session of that id, where it has a log here.
@@ -323,7 +331,8 @@ impl State {
         live.clone()
     }
 
-    /// Takes in the log that was fetched of that session. Waits for the disk.
+    /// Takes in the log that was fetched of that session, as a copy where its numbers are given by the server `copy_of`. Waits
+    /// for the disk.
     ///
     /// # Errors
     ///
@@ -332,11 +341,18 @@ impl State {
         &self,
         id: &SessionId,
         restoring: &Restoring,
+        copy_of: Option<&str>,
     ) -> Result<(), chat_store::Error> {
         // Nobody writes to what was there before and was taken away, until its place is taken.
         let before = self.live_to_write(id);
         let _writer = before.as_ref().map(|live| live.writer.blocking_lock());
         let session = self.store.restore(restoring)?;
+        if let Some(home) = copy_of
+            && let Err(why) = session.copy_from(home, &session.epochs())
+        {
+            // It is at home here until that home is back, and hears that it is at home there.
+            tracing::warn!(session = id.as_str(), "it is not marked as a copy: {why}");
+        }
         self.forget_masker(id);
         self.packed.forget(id, &self.list);
         let mut map = self.map();

@@ -138,7 +138,7 @@ fn what_is_refused_for_now_is_sent_again_with_the_same_ids() {
             bodies.push((Instant::now(), serde_json::from_slice(&body).unwrap()));
             let answer = match status {
                 Some(_) => r#"{"error":{"code":"x","message":"later","retryAfterMs":300}}"#,
-                None => r#"{"results":[]}"#,
+                None => r#"{"epoch":"e","dups":0,"durable":"written","results":[]}"#,
             };
             let status = status.unwrap_or(&"200 OK");
             let text = format!(
@@ -176,4 +176,33 @@ fn what_a_server_does_not_take_in_time_is_kept() {
     support::soon("what waited is taken in", || {
         server.all("s1", 1000).len() == 2000
     });
+}
+
+#[test]
+fn what_a_sandbox_s_limit_refuses_costs_its_sender_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let more = [
+        "--no-examples",
+        "--rate",
+        "1",
+        "--burst",
+        "40",
+        "--sandbox-rate",
+        "5",
+    ];
+    let server = Server::start_on(dir.path(), "127.0.0.1:0", &more);
+    let token = make_token(&server, &["--scope", "ingest"]);
+    let report = |n: u64| {
+        let body = json!({"event_type": "info", "event_id": format!("e{n}"), "message": "x"});
+        let path = "/api/v1/sandbox/task/t1/progress";
+        server.ask("POST", path, &token, &body.to_string()).0
+    };
+    let statuses: Vec<u16> = (0..60).map(report).collect();
+    assert_eq!(statuses[..5], [200; 5]);
+    assert!(statuses[5..].contains(&429), "{statuses:?}");
+    let n_taken = statuses.iter().filter(|status| **status == 200).count() as u64;
+    let body = chunks(1, 40 - n_taken).to_string();
+    let path = "/api/v1/sessions/s1/events";
+    let (status, answer) = server.ask("POST", path, &token, &body);
+    assert_eq!(status, 200, "{answer}");
 }

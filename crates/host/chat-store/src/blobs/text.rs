@@ -4,7 +4,7 @@ use std::io::Read;
 
 use chat_event::BodyRef;
 
-use super::Blobs;
+use super::{Blobs, BodyFile};
 use crate::error::Error;
 
 /// A body as a text, for who holds no more than so much of it.
@@ -37,7 +37,7 @@ impl Blobs {
             Err(Error::BadHash) => None,
             opened => opened?,
         };
-        let Some((file, bytes)) = opened else {
+        let Some(BodyFile { file, bytes, .. }) = opened else {
             return Ok(BodyText::Missing);
         };
         if bytes > most_bytes {

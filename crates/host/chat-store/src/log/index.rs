@@ -31,7 +31,7 @@ use crate::platform::{self, FileMark};
 use crate::spent::Spent;
 use crate::summary::Summary;
 
-const MAGIC: &[u8; 8] = b"TURNIDX4";
+const MAGIC: &[u8; 8] = b"TURNIDX5";
 const HEAD_BYTES: usize = 32;
 
 /// An index that says it has more is damaged: 16 bytes for each 64 KiB of a log of 640 GiB.

@@ -164,7 +164,7 @@ impl Log {
     }
 
     /// Whether nobody else wrote to, cut or replaced the file; else what is there is read anew, under a new epoch.
-    pub(super) fn check_unchanged(&mut self, now_ms: i64) -> Result<(), Error> {
+    pub(crate) fn check_unchanged(&mut self, now_ms: i64) -> Result<(), Error> {
         let found = FileMark::at(&self.files.newest()).ok();
         let is_ours = match (self.newest, found) {
             (None, None) => true,

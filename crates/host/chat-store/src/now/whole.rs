@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use chat_event::Json;
 use chat_event::payload::{PermissionRequest, QuestionRequest};
+use serde::Serialize;
 use serde::de::IgnoredAny;
 
 use super::{TEXT_CHARS, Whole};
@@ -13,6 +14,8 @@ use super::{TEXT_CHARS, Whole};
 const MOST_ANSWERS: usize = 4;
 /// Nor have longer ones.
 const ANSWER_CHARS: usize = 60;
+/// And all together with their ids, and what is said of each, in bytes: a row is sent to all who follow the list.
+const ANSWERS_BYTES: usize = 4 * 1024;
 /// An id is given with a row up to this length.
 const ID_BYTES: usize = 256;
 /// Arguments beside the one that is shown which change nothing of what is allowed.
@@ -31,6 +34,7 @@ pub(super) fn of_permission(request: &PermissionRequest, shown: &str) -> Option<
         && fits_line(shown, TEXT_CHARS)
         && request.options.len() <= MOST_ANSWERS
         && labels.all(|label| label.is_empty() || fits_line(label, ANSWER_CHARS))
+        && fits_row(&request.options)
         && is_given(&request.request_id);
     fits.then(|| Whole {
         request_id: request.request_id.clone(),
@@ -51,6 +55,7 @@ pub(super) fn of_question(request: &QuestionRequest) -> Option<Whole> {
         && fits_line(&question.text, TEXT_CHARS)
         && (1..=MOST_ANSWERS).contains(&question.options.len())
         && labels.all(|label| fits_line(label, ANSWER_CHARS))
+        && fits_row(&question.options)
         && is_given(&request.request_id);
     fits.then(|| Whole {
         request_id: request.request_id.clone(),
@@ -70,6 +75,11 @@ fn fits_line(text: &str, most_chars: usize) -> bool {
             || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
     !text.trim().is_empty() && text.chars().count() <= most_chars && !text.trim().contains(is_odd)
+}
+
+fn fits_row<T: Serialize>(answers: &[T]) -> bool {
+    let told = serde_json::to_vec(answers);
+    told.is_ok_and(|told| told.len() <= ANSWERS_BYTES)
 }
 
 fn is_given(id: &str) -> bool {
@@ -127,6 +137,9 @@ mod tests {
         let option = |label: &str| PermissionOption::new("a", label, "allow_once");
         assert!(with(&|it| it.options = vec![option("Yes"), option("")]));
         assert!(!with(&|it| it.options = vec![option(&long)]));
+        let with_id = |n_bytes| vec![PermissionOption::new(&"i".repeat(n_bytes), "Yes", "")];
+        assert!(with(&|it| it.options = with_id(ANSWERS_BYTES / 2)));
+        assert!(!with(&|it| it.options = with_id(ANSWERS_BYTES)));
         assert!(!with(
             &|it| it.options = vec![option("Yes"); MOST_ANSWERS + 1]
         ));
@@ -159,6 +172,9 @@ mod tests {
         assert!(!is_whole(vec![question(&[])]));
         assert!(!is_whole(vec![question(&["A", "B", "C", "D", "E"])]));
         assert!(!is_whole(vec![question(&["A\nB"])]));
+        let mut described = two.clone();
+        described.options[0].description = Some("d".repeat(ANSWERS_BYTES));
+        assert!(!is_whole(vec![described]));
         let (mut multi, mut secret, mut long) = (two.clone(), two.clone(), two);
         multi.multi = Some(true);
         secret.secret = Some(true);

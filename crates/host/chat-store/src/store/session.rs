@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use chat_event::{BodyRef, ChatEvent, bodies};
 
 use super::{Inner, SyncPolicy, now_ms};
-use crate::blobs::{BodyText, sha256_hex};
+use crate::blobs::{BodyFile, BodyText, sha256_hex};
 use crate::error::Error;
 use crate::log::{
     Appended, Condition, Epochs, Facts, Files, Gap, Log, Opening, Packed, Page, PageRequest,
@@ -41,18 +41,22 @@ pub enum StoredBody {
     /// It stands in the log.
     Text(String),
     /// It is a file beside the log.
-    File {
-        /// Opened at its beginning.
-        file: File,
-        /// Its length.
-        bytes: u64,
-    },
+    File(BodyFile),
 }
 
 #[derive(Debug)]
 pub(super) enum Slot {
     Open(Box<Log>),
     Closed(Box<Facts>),
+}
+
+impl Slot {
+    fn epoch(&self) -> &str {
+        match self {
+            Slot::Open(log) => log.epochs().now(),
+            Slot::Closed(facts) => facts.epochs.now(),
+        }
+    }
 }
 
 impl Session {
@@ -149,6 +153,16 @@ impl Session {
         appended
     }
 
+    /// Reads the log anew where somebody else wrote to it, or put another one in its place.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses.
+    pub fn look_anew(&self) -> Result<(), Error> {
+        let store = self.store()?;
+        self.with(&store, |log| log.check_unchanged(now_ms()))
+    }
+
     /// A page of events.
     ///
     /// # Errors
@@ -222,7 +236,7 @@ impl Session {
                 .store()?
                 .blobs
                 .open_anywhere(&reference.sha256)?
-                .map(|(file, bytes)| StoredBody::File { file, bytes }),
+                .map(StoredBody::File),
         })
     }
 
@@ -437,10 +451,19 @@ impl Session {
         self.used.store(store.tick(), Ordering::Relaxed);
         let mut slot = self.held()?;
         let was_closed = matches!(&*slot, Slot::Closed(_));
-        let done = self.opened(&mut slot, store).and_then(act);
+        let epoch = was_closed.then(|| slot.epoch().to_owned());
+        let mut goes_on_anew = false;
+        let done = self.opened(&mut slot, store).and_then(|log| {
+            // Who changes it tells of that; who finds it changed may only read.
+            goes_on_anew = epoch.is_some_and(|epoch| epoch != log.epochs().now());
+            act(log)
+        });
         drop(slot);
         if was_closed {
             store.opened(&self.id);
+        }
+        if goes_on_anew {
+            store.goes_on_anew(&self.id);
         }
         done
     }

@@ -13,7 +13,7 @@ use tokio::task::{self, JoinSet};
 
 use super::Cold;
 use super::put::Put;
-use crate::backoff::Backoff;
+use crate::backoff::{Backoff, Unread};
 use crate::copier::{chance, stopped};
 use crate::error::Error;
 use crate::health::Health;
@@ -51,6 +51,7 @@ pub async fn keep(
         resumes: Instant::now(),
         open: BTreeSet::new(),
         failures: HashMap::new(),
+        unread: Unread::default(),
         copying: JoinSet::new(),
         under_way: HashMap::new(),
         listed: None,
@@ -74,6 +75,8 @@ struct Keeping {
     open: BTreeSet<SessionId>,
     /// How often those failed that did.
     failures: HashMap<SessionId, u32>,
+    /// Those whose logs, or bodies, could not be read here.
+    unread: Unread,
     copying: JoinSet<Copied>,
     /// Which session each task copies.
     under_way: HashMap<task::Id, SessionId>,
@@ -94,7 +97,9 @@ impl Keeping {
                 self.begin().await;
             }
             let pause = self.resumes.saturating_duration_since(Instant::now());
-            let pause = if pause.is_zero() { LOOK } else { pause };
+            // One that is tried again now is under way, and not to be waited for at every turn.
+            let look = self.unread.pause().map_or(LOOK, |it| it.clamp(PAUSE, LOOK));
+            let pause = if pause.is_zero() { look } else { pause };
             tokio::select! {
                 Some(copied) = self.copying.join_next_with_id() => self.end(copied),
                 () = tokio::time::sleep(pause) => {}
@@ -120,7 +125,8 @@ impl Keeping {
             Ok(due) => due,
             Err(why) => return self.failed(&why, None),
         };
-        self.health.set_behind(due.len() + self.copying.len());
+        let n_waiting = due.len() + self.copying.len() + self.unread.n_resting();
+        self.health.set_behind(n_waiting);
         while self.copying.len() < AT_ONCE {
             let Some(id) = due.pop() else { break };
             let Some(session) = self.logs.session(&id) else {
@@ -143,23 +149,17 @@ impl Keeping {
             Ok((_, (_, Ok(Put::Done(_))))) => {
                 self.health.took(1);
                 self.failures.remove(&id);
+                self.unread.forget(&id);
                 self.worked();
             }
             Ok((_, (_, Ok(Put::Changed)))) => self.resumes = Instant::now() + PAUSE,
-            // It is tried again when it changes, or the server starts again.
-            Ok((_, (_, Err(why @ Error::Log(_))))) => {
-                tracing::error!(tier = NAME, session = id.as_str(), "{why}");
-                self.open.remove(&id);
-            }
-            Ok((_, (_, Err(why)))) => {
+            Ok((_, (_, Err(why)))) if !why.is_local() => {
                 self.failed(&why, Some(&id));
                 *self.failures.entry(id).or_default() += 1;
             }
-            Err(_) => {
-                let why = Error::store("copy a session", "the task failed");
-                self.failed(&why, Some(&id));
-                *self.failures.entry(id).or_default() += 1;
-            }
+            // The others go on.
+            Ok((_, (_, Err(why)))) => self.say_unread(&id, &why),
+            Err(_) => self.say_unread(&id, &Error::local("copy a session", "the task failed")),
         }
     }
 
@@ -175,6 +175,12 @@ impl Keeping {
             if open == Open::Gone {
                 self.failures.remove(&id);
             }
+            if open != Open::Over {
+                self.unread.forget(&id);
+            }
+            if self.unread.rests(&id) {
+                continue;
+            }
             if open == Open::Over && !self.under_way.values().any(|it| *it == id) {
                 due.push(id);
             } else if matches!(open, Open::Gone | Open::Copied) {
@@ -184,6 +190,16 @@ impl Keeping {
         let n_failures = |id: &SessionId| self.failures.get(id).copied().unwrap_or(0);
         due.sort_by_key(|id| std::cmp::Reverse(n_failures(id)));
         Ok(due)
+    }
+
+    fn say_unread(&mut self, id: &SessionId, why: &Error) {
+        if self.unread.failed(id) {
+            tracing::error!(
+                tier = NAME,
+                session = id.as_str(),
+                "{why}; it is tried again, and copied as soon as it can be read"
+            );
+        }
     }
 
     fn worked(&mut self) {
@@ -254,74 +270,4 @@ fn is_over(summary: &Summary, now_ms: i64) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::{Mutex, mpsc};
-
-    use chat_store::Session;
-
-    use super::*;
-    use crate::logs::Removed;
-
-    /// Logs that somebody has in hand.
-    struct InHand(Mutex<mpsc::Receiver<()>>);
-
-    impl Logs for InHand {
-        fn changed_since(&self, seen: u64) -> (u64, Vec<SessionId>) {
-            (seen, Vec::new())
-        }
-
-        fn changes(&self) -> watch::Receiver<u64> {
-            watch::Sender::new(0).subscribe()
-        }
-
-        fn session(&self, _: &SessionId) -> Option<Arc<Session>> {
-            let let_go = self.0.lock().unwrap();
-            let_go.recv_timeout(Duration::from_secs(10)).unwrap();
-            None
-        }
-
-        fn removed(&self, _: &SessionId) -> Removed {
-            Removed::No
-        }
-    }
-
-    #[tokio::test]
-    async fn a_log_that_somebody_has_in_hand_is_waited_for_by_no_other_task() {
-        let (let_go, had) = mpsc::channel();
-        let mut keeping = Keeping {
-            cold: Cold::new("s3://bucket?region=us-east-1").unwrap(),
-            logs: Arc::new(InHand(Mutex::new(had))),
-            health: Arc::default(),
-            backoff: Backoff::default(),
-            resumes: Instant::now(),
-            open: BTreeSet::from([SessionId::parse("s1").unwrap()]),
-            failures: HashMap::new(),
-            copying: JoinSet::new(),
-            under_way: HashMap::new(),
-            listed: None,
-        };
-        let others = async { let_go.send(()).unwrap() };
-        let (due, ()) = tokio::join!(keeping.due(), others);
-        assert!(due.unwrap().is_empty());
-        assert!(keeping.open.is_empty(), "it is not here");
-    }
-
-    #[test]
-    fn a_session_is_over_when_it_ended_or_was_quiet_for_a_day() {
-        let summary = |status: &str, head, last_ms| {
-            let mut summary = Summary::default();
-            status.clone_into(&mut summary.status);
-            summary.head = head;
-            summary.last_activity_ms = Some(last_ms);
-            summary
-        };
-        let now_ms = 10 * QUIET_MS;
-        assert!(is_over(&summary("ended", 1, now_ms), now_ms));
-        assert!(is_over(&summary("busy", 1, now_ms - QUIET_MS), now_ms));
-        assert!(!is_over(&summary("busy", 1, now_ms - QUIET_MS + 1), now_ms));
-        assert!(!is_over(&summary("ended", 0, now_ms), now_ms));
-        // Another clock's time may be any.
-        assert!(!is_over(&summary("idle", 1, i64::MAX), now_ms));
-        assert!(is_over(&summary("idle", 1, i64::MIN), now_ms));
-    }
-}
+mod tests;

@@ -120,7 +120,7 @@ impl Objects {
         let packing = tokio::task::spawn_blocking(move || pack::pack(from, sender));
         let packed = async {
             let read = packing.await.map_err(std::io::Error::other).flatten();
-            let read = read.map_err(|why| Error::store("read what is to be copied", why))?;
+            let read = read.map_err(|why| Error::local("read what is to be copied", why))?;
             Ok(read == *expected)
         };
         let Some(first) = parts.recv().await else {
@@ -182,13 +182,13 @@ impl Objects {
             }
         }
         drop(sender);
-        let unpacked = unpacking.await.map_err(|why| Error::store(what, why))?;
+        let unpacked = unpacking.await.map_err(|why| Error::local(what, why))?;
         match unpacked {
             Ok(digest) => Ok(Got::Whole(digest)),
             Err(NotUnpacked::Broken) => Ok(Got::Broken),
             Err(NotUnpacked::Refused(why)) => Err(match why.downcast::<chat_store::Error>() {
                 Ok(why) => Error::Log(why),
-                Err(why) => Error::store("write what was fetched", why),
+                Err(why) => Error::local("write what was fetched", why),
             }),
         }
     }

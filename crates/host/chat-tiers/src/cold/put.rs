@@ -46,11 +46,12 @@ impl Cold {
         let lengths: Vec<u64> = older.iter().map(|copy| copy.bytes).collect();
         let reading = move |session: &Session| {
             let read = read(session, &lengths)?;
-            Ok::<_, Error>((read, session.summary(), session.position()))
+            let (summary, position) = (session.summary(), session.position());
+            Ok::<_, Error>((read, summary, position, session.epochs()))
         };
-        let (read, summary, position) = off_thread(session, reading).await??;
-        // The summary was taken between the two, so it is of the same events.
-        if position != before {
+        let (read, summary, position, epochs) = off_thread(session, reading).await??;
+        // The summary was taken between the two, so it is of the same events; and the epochs are no others.
+        if position != before || epochs.last().is_none_or(|last| last.epoch != before.0) {
             return Ok(Put::Changed);
         }
         let (epoch, head) = before;
@@ -79,6 +80,7 @@ impl Cold {
             session: id.as_str().to_owned(),
             epoch,
             head,
+            epochs,
             events: summary.events,
             bytes: digest.bytes,
             sha256: digest.sha256.clone(),
@@ -193,7 +195,7 @@ impl Cold {
 
 /// Reads all of a log. What is appended meanwhile may be among it, which the caller finds.
 fn read(session: &Session, lengths: &[u64]) -> Result<Whole, Error> {
-    let failed = |why| Error::store("read a log", why);
+    let failed = |why| Error::local("read a log", why);
     let (digest, beginnings) = pack::digest(session.log_bytes()?, lengths).map_err(failed)?;
     let mut blobs = BTreeSet::new();
     session.walk(0, &mut |_, line| {

@@ -1,8 +1,9 @@
 //! Keeping copies of the logs of sessions that are at home elsewhere: when.
 //!
 //! What is new is heard from Redis. What was missed, because this server or Redis or a home was away, is found by comparing
-//! lists: when a server comes, and once a minute. How a log is copied is for `parts`.
+//! lists: when a server comes, and once a minute. How a log is copied is for `parts`, and where its home is away for `others`.
 
+mod others;
 mod parts;
 
 use std::collections::{BTreeSet, HashMap};
@@ -26,9 +27,6 @@ const COMPARE: Duration = Duration::from_secs(60);
 
 /// Before Redis is asked again for what is new.
 const AGAIN: Duration = Duration::from_secs(1);
-
-/// How long who asks for a session that is not here yet waits for it.
-const WAIT: Duration = Duration::from_secs(10);
 
 /// What was heard and is not copied yet.
 pub(super) struct Heard {
@@ -106,7 +104,8 @@ impl Fleet {
                 session: &session,
             };
             while let Some((told, _room)) = copying.next().await {
-                fleet
+                // What fails is found again by comparing.
+                let _ = fleet
                     .copy(&state, &session, &told.writer, Some(&told))
                     .await;
             }
@@ -148,14 +147,17 @@ impl Fleet {
                 if home == member.id {
                     self.settle(state, &id, member).await;
                 }
-                continue;
+                // One that was given up is an empty copy, and nobody tells of what was known there before.
+                if self.known_home(state, &id) == Some(Home::Here) {
+                    continue;
+                }
             }
             let here = state.live_to_write(&id).map(|live| live.position());
             let has_all = here.is_some_and(|(epoch, head, _)| {
                 epoch == row.epoch && (head == row.head || home != member.id && head > row.head)
             });
             if !has_all {
-                self.copy(state, &id, home, None).await;
+                let _ = self.copy(state, &id, home, None).await;
             }
         }
     }
@@ -175,26 +177,26 @@ impl Fleet {
         }
     }
 
-    /// Brings the session here where it is elsewhere and was not heard of yet; waits for that, but not for ever.
-    pub(crate) async fn fetch(&self, state: &State, session: &SessionId) {
-        if state.live_to_write(session).is_some() {
-            return;
-        }
-        if let Some(Home::There(home)) = self.home_to_read(session).await {
-            let _ = tokio::time::timeout(WAIT, self.copy(state, session, &home, None)).await;
-        }
-    }
-
-    /// Copies what is new in a session of `home`'s. What fails is said, and found again by comparing.
-    async fn copy(&self, state: &State, session: &SessionId, home: &str, told: Option<&News>) {
+    /// Copies what is new in a session of `home`'s. What fails is said, also here.
+    pub(super) async fn copy(
+        &self,
+        state: &State,
+        session: &SessionId,
+        home: &str,
+        told: Option<&News>,
+    ) -> Result<(), String> {
         let _turn = self.turns.of(session).await;
         if self.known_home(state, session) == Some(Home::Here) {
             // That another tells of it is found out when lists are compared.
-            return;
+            return Ok(());
         }
-        if let Err(why) = self.copy_in_turn(state, session, home, told).await {
+        let copied = match self.member(home) {
+            Some(member) => self.copy_from_home(state, session, &member, told).await,
+            None => self.copy_from_others(state, session, home).await,
+        };
+        copied.inspect_err(|why| {
             tracing::warn!(session = session.as_str(), "could not copy: {why}");
-        }
+        })
     }
 }
 

@@ -5,16 +5,13 @@ use std::time::Duration;
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::response::Response;
-use chat_event::ChatEvent;
-use chat_store::{SessionId, sha256_hex};
+use chat_store::SessionId;
 use chat_tiers::Member;
 use reqwest::StatusCode;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::Fleet;
 use super::told::{ListTold, LogTold};
-use super::{Fleet, away, unanswered};
-use crate::error::ApiError;
 use crate::locked::locked;
 use crate::scope::{Grant, Scope};
 
@@ -66,52 +63,25 @@ pub(crate) struct Errand<'r> {
     pub(crate) grant: &'r Grant,
 }
 
-/// What became of events that were sent.
-#[derive(Debug, Deserialize)]
-struct Taken {
-    #[serde(default)]
-    results: Vec<TakenOne>,
-}
-
-#[derive(Debug, Deserialize)]
-struct TakenOne {
-    status: String,
-    /// Its place among those that were sent, where it was not stored.
-    index: Option<usize>,
-    /// It is there, under another time.
-    #[serde(default, rename = "onlyTime")]
-    only_time: bool,
-}
-
-/// Those of the events that are to be sent under another id: the same one each time, so that none stands twice however often
-/// they are sent.
-fn again(lines: &[String], taken: &Taken) -> Vec<String> {
-    let conflicts = taken.results.iter();
-    let conflicts = conflicts.filter(|it| it.status == "conflict" && !it.only_time);
-    let again = conflicts.filter_map(|it| {
-        let line = lines.get(it.index?)?;
-        let mut event = ChatEvent::from_json(line).ok()?;
-        event.id = format!("again:{}", &sha256_hex(line.as_bytes())[..40]);
-        Some(event.to_line())
-    });
-    again.collect()
-}
-
 impl Fleet {
     /// The sessions that are there.
     pub(super) async fn list(&self, member: &Member) -> Result<ListTold, String> {
         self.ask(member, "/api/v1/fleet/sessions").await
     }
 
-    /// A part of the log of a session there, behind `after`.
+    /// A part of the log of a session there, behind `after`; `None` where there is nothing of it.
     pub(super) async fn log(
         &self,
         member: &Member,
         session: &SessionId,
         after: u64,
-    ) -> Result<LogTold, String> {
+    ) -> Result<Option<LogTold>, String> {
         let path = format!("/api/v1/fleet/sessions/{session}/log?after={after}");
-        self.ask(member, &path).await
+        let answer = self.send(member, Method::GET, &path).await?;
+        if answer.status() == StatusCode::NOT_FOUND {
+            return Ok(None);
+        }
+        read_answer(member, answer).await.map(Some)
     }
 
     /// Hands a request on, and gives the answer.
@@ -147,84 +117,6 @@ impl Fleet {
         Ok(response)
     }
 
-    /// Sends events of a source that is read here to a session that is at home there.
-    ///
-    /// # Errors
-    ///
-    /// 503 where it is away.
-    pub(crate) async fn send_on(
-        &self,
-        home: &str,
-        session: &SessionId,
-        events: &[ChatEvent],
-    ) -> Result<(), ApiError> {
-        let member = self.member(home).ok_or_else(away)?;
-        let lines: Vec<String> = events.iter().map(ChatEvent::to_line).collect();
-        let sending = self.send_events(&member, session, &lines);
-        sending.await.map_err(|why| {
-            tracing::warn!(
-                session = session.as_str(),
-                "could not send events on: {why}"
-            );
-            unanswered()
-        })
-    }
-
-    /// Sends events to a session at home there, as they stand in the log here. What is there under an id with other words is
-    /// sent under another, so that both are kept.
-    pub(super) async fn send_events(
-        &self,
-        member: &Member,
-        session: &SessionId,
-        lines: &[String],
-    ) -> Result<(), String> {
-        let mut left = vec![lines.to_vec()];
-        while let Some(lines) = left.pop() {
-            if lines.is_empty() {
-                continue;
-            }
-            let path = format!("/api/v1/sessions/{session}/events");
-            // In our own name; a server that is not the session's home does not hand it on again.
-            let own = Grant::of_fleet();
-            let request = self
-                .request(member, Method::POST, &path)?
-                .header(SENDER, &own.id)
-                .header(SCOPES, words(&own))
-                .header(header::CONTENT_TYPE, "application/json")
-                .body(format!("[{}]", lines.join(",")));
-            let answer = self.answer_to(member, request).await?;
-            let status = answer.status();
-            if status == StatusCode::PAYLOAD_TOO_LARGE && lines.len() > 1 {
-                let (first, second) = lines.split_at(lines.len() / 2);
-                left.extend([second.to_vec(), first.to_vec()]);
-                continue;
-            }
-            let all_conflict = status == StatusCode::CONFLICT;
-            if !status.is_success() && !all_conflict {
-                return Err(format!("{} answers {status}", member.url));
-            }
-            let bytes = answer.bytes().await.map_err(|why| told(member, &why))?;
-            let taken: Taken =
-                serde_json::from_slice(&bytes).map_err(|why| format!("{}: {why}", member.url))?;
-            self.note_rejected(member, session, &taken);
-            left.push(again(&lines, &taken));
-        }
-        Ok(())
-    }
-
-    fn note_rejected(&self, member: &Member, session: &SessionId, taken: &Taken) {
-        let n_rejected = taken.results.iter().filter(|it| it.status == "rejected");
-        let n_rejected = n_rejected.count();
-        if n_rejected > 0 {
-            // They were events here; what is set aside has them.
-            tracing::error!(
-                session = session.as_str(),
-                "{} did not take {n_rejected} events",
-                member.url
-            );
-        }
-    }
-
     /// The answer, where it is that server which answers.
     pub(super) async fn answer_to(
         &self,
@@ -244,11 +136,7 @@ impl Fleet {
 
     async fn ask<T: DeserializeOwned>(&self, member: &Member, path: &str) -> Result<T, String> {
         let answer = self.send(member, Method::GET, path).await?;
-        if !answer.status().is_success() {
-            return Err(format!("{} answers {}", member.url, answer.status()));
-        }
-        let bytes = answer.bytes().await.map_err(|why| told(member, &why))?;
-        serde_json::from_slice(&bytes).map_err(|why| format!("{}: {why}", member.url))
+        read_answer(member, answer).await
     }
 
     pub(super) async fn send(
@@ -277,8 +165,20 @@ impl Fleet {
     }
 }
 
+/// What an answer says, where it says that all went well.
+async fn read_answer<T: DeserializeOwned>(
+    member: &Member,
+    answer: reqwest::Response,
+) -> Result<T, String> {
+    if !answer.status().is_success() {
+        return Err(format!("{} answers {}", member.url, answer.status()));
+    }
+    let bytes = answer.bytes().await.map_err(|why| told(member, &why))?;
+    serde_json::from_slice(&bytes).map_err(|why| format!("{}: {why}", member.url))
+}
+
 /// What it allows, as words with spaces between.
-fn words(grant: &Grant) -> String {
+pub(super) fn words(grant: &Grant) -> String {
     let scopes = Scope::ALL.into_iter();
     let words = scopes.filter(|scope| grant.allows(*scope)).map(Scope::word);
     words.collect::<Vec<_>>().join(" ")

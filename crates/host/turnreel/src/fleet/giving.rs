@@ -58,8 +58,8 @@ impl Fleet {
         live: &Arc<Live>,
         to: &Member,
     ) -> Result<(), String> {
-        let epochs = self.log(to, session, 0).await?.epochs;
-        match self.copy_from(state, live, to, &epochs).await? {
+        let epochs = self.epochs_at(to, session).await?;
+        match self.copy_from(state, live, &to.id, &epochs).await? {
             Ok(()) => Ok(()),
             Err(shared_up_to) => {
                 self.send_and_begin_anew(state, session, live, to, shared_up_to)
@@ -86,7 +86,7 @@ impl Fleet {
         loop {
             let (epoch, upto) = self.send_behind(state, session, live, to, sent).await?;
             sent = upto;
-            let epochs = self.log(to, session, 0).await?.epochs;
+            let epochs = self.epochs_at(to, session).await?;
             let new_epoch = epochs.last().map(|it| it.epoch.clone());
             let new_epoch = new_epoch.ok_or("its home told of no epoch")?;
             let (home, was_of) = (to.id.clone(), was_of.clone());
@@ -133,7 +133,7 @@ impl Fleet {
             let page = page.map_err(|why| why.to_string())?;
             let bodies = referred(&page.lines);
             self.send_bodies(to, state, bodies).await?;
-            self.send_events(to, session, &page.lines).await?;
+            self.send_events(to, session, page.lines).await?;
             sent = page.next;
             if page.next >= page.head {
                 return Ok((page.epoch, page.next));
@@ -141,15 +141,21 @@ impl Fleet {
         }
     }
 
+    async fn epochs_at(&self, member: &Member, session: &SessionId) -> Result<Vec<Epoch>, String> {
+        let told = self.log(member, session, 0).await?;
+        let told = told.ok_or_else(|| format!("{} has not the session", member.url))?;
+        Ok(told.epochs)
+    }
+
     /// Makes a log a copy of another server's; the number up to which both have the same where it has more.
-    async fn copy_from(
+    pub(super) async fn copy_from(
         &self,
         state: &State,
         live: &Arc<Live>,
-        home: &Member,
+        home: &str,
         epochs: &[Epoch],
     ) -> Result<Result<(), u64>, String> {
-        let (of, epochs) = (home.id.clone(), epochs.to_vec());
+        let (of, epochs) = (home.to_owned(), epochs.to_vec());
         let changing =
             ingest::change_log(state, live.clone(), move |log| log.copy_from(&of, &epochs));
         match changing.await.map_err(|why| why.message)? {

@@ -1,5 +1,6 @@
 //! Where a session's numbers are given, and how a server that something is sent to takes the place of one that is away.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,24 @@ impl Fleet {
     ///
     /// 503 where that cannot be told now.
     pub(crate) async fn home_to_write(
+        self: &Arc<Self>,
+        state: &State,
+        session: &SessionId,
+    ) -> Result<Home, ApiError> {
+        match self.home_or_claim(state, session).await? {
+            Home::There(home) if self.member(&home).is_none() => {
+                self.home_for_one_away(state, session, &home).await
+            }
+            home => Ok(home),
+        }
+    }
+
+    /// Where the session's numbers are given, be it there or away. Nobody's becomes ours.
+    ///
+    /// # Errors
+    ///
+    /// 503 where that cannot be told now.
+    pub(crate) async fn home_or_claim(
         &self,
         state: &State,
         session: &SessionId,
@@ -37,24 +56,18 @@ impl Fleet {
                 "another server has this one's name: the file server-id was copied with its data folder",
             ));
         }
-        let home = match self.known_home(state, session) {
-            Some(home) => home,
-            None => match within(self.asking.claim(session)).await? {
-                Some(home) => self.home_of_name(home),
-                None => return Err(unsettled(SETTLING)),
-            },
-        };
-        match home {
-            Home::There(home) if self.member(&home).is_none() => {
-                self.home_for_one_away(state, session, &home).await
-            }
-            home => Ok(home),
+        if let Some(home) = self.known_home(state, session) {
+            return Ok(home);
+        }
+        match within(self.asking.claim(session)).await? {
+            Some(home) => Ok(self.home_of_name(home)),
+            None => Err(unsettled(SETTLING)),
         }
     }
 
     /// The home that was known is not there: another may be by now, or this server becomes it.
     async fn home_for_one_away(
-        &self,
+        self: &Arc<Self>,
         state: &State,
         session: &SessionId,
         home: &str,
@@ -62,8 +75,11 @@ impl Fleet {
         let now = match self.is_away_for_too_long(home) {
             false => within(self.asking.home(session)).await?,
             true => {
-                // Another one may have a copy, where there is none here.
-                self.fetch(state, session).await;
+                // Another one may have more of it than is here: numbers go on behind all that can be had.
+                self.bring(state, session, home).await.map_err(|why| {
+                    tracing::debug!(session = session.as_str(), "{why}");
+                    away()
+                })?;
                 within(self.asking.take(session, home)).await?
             }
         };

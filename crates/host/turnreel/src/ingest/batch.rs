@@ -9,6 +9,7 @@ use serde::{Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use crate::error::ApiError;
+use crate::fleet::NotTaken;
 use crate::state::State;
 
 /// Keys that one event may have: objects of more are no message but an attack on who builds a tree of them.
@@ -17,8 +18,9 @@ const MAX_KEYS: usize = 10_000;
 /// Events that a batch may stand for, where others were folded into its items: of the longest run, which is one item, all.
 const MOST_FOLDED: usize = 64 * 1024 + 1000;
 
-/// No id of a request is longer, in bytes.
-const REQUEST_BYTES: usize = 1024;
+/// No name of a turn, a response, an agent, a call or a request is longer, in bytes: they are kept in memory, and stand in
+/// what is told of the session.
+const NAME_BYTES: usize = 1024;
 
 /// How long an id may be.
 const ID_BYTES: usize = 128;
@@ -31,6 +33,17 @@ pub(crate) struct Rejected {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) field: Option<String>,
     pub(super) message: String,
+}
+
+impl From<NotTaken> for Rejected {
+    fn from(why: NotTaken) -> Self {
+        Rejected {
+            index: why.index,
+            code: "bad_event",
+            field: why.field,
+            message: why.message,
+        }
+    }
 }
 
 /// Reads the items of a batch: each is an event, or says why not.
@@ -173,9 +186,13 @@ fn read_event(text: &str, session: &SessionId, depth: usize) -> Result<ChatEvent
     }
     // Its numbers are another log's. Without them all is known of it that is known here.
     event.seq = None;
-    if request_of(&event).is_some_and(|id| id.len() > REQUEST_BYTES) {
-        let why = format!("payload.requestId: over the limit of {REQUEST_BYTES} bytes");
-        return refuse("payload.requestId", &why);
+    let is_long = |name: Option<&str>| name.is_some_and(|name| name.len() > NAME_BYTES);
+    let long = names_of(&event)
+        .into_iter()
+        .find(|(_, name)| is_long(*name));
+    if let Some(field) = long.map(|(field, _)| field) {
+        let why = format!("{field}: over the limit of {NAME_BYTES} bytes");
+        return refuse(field, &why);
     }
     let folded = Folded::of(&event);
     if folded
@@ -196,15 +213,29 @@ fn read_event(text: &str, session: &SessionId, depth: usize) -> Result<ChatEvent
     Ok(event)
 }
 
-/// By what a request is known that waits for its answer, which is kept in memory.
-fn request_of(event: &ChatEvent) -> Option<&str> {
-    match &event.payload {
-        Payload::PermissionRequest(it) => Some(&it.request_id),
-        Payload::PermissionResolved(it) => Some(&it.request_id),
-        Payload::QuestionRequest(it) => Some(&it.request_id),
-        Payload::QuestionResolved(it) => Some(&it.request_id),
-        _ => None,
-    }
+/// By what other events know what this one is about, and the fields that say it.
+fn names_of(event: &ChatEvent) -> [(&'static str, Option<&str>); 6] {
+    let (call, request) = match &event.payload {
+        Payload::ToolCall(it) => (Some(&it.tool_call_id), None),
+        Payload::ToolInputChunk(it) => (Some(&it.tool_call_id), None),
+        Payload::ToolOutputChunk(it) => (Some(&it.tool_call_id), None),
+        Payload::ToolResult(it) => (Some(&it.tool_call_id), None),
+        Payload::FileEdit(it) => (Some(&it.tool_call_id), None),
+        Payload::Progress(it) => (it.tool_call_id.as_ref(), None),
+        Payload::PermissionRequest(it) => (it.tool_call_id.as_ref(), Some(&it.request_id)),
+        Payload::PermissionResolved(it) => (None, Some(&it.request_id)),
+        Payload::QuestionRequest(it) => (it.tool_call_id.as_ref(), Some(&it.request_id)),
+        Payload::QuestionResolved(it) => (None, Some(&it.request_id)),
+        _ => (None, None),
+    };
+    [
+        ("turnId", event.turn_id.as_deref()),
+        ("responseId", event.response_id.as_deref()),
+        ("agentId", event.agent_id.as_deref()),
+        ("parentToolCallId", event.parent_tool_call_id.as_deref()),
+        ("payload.toolCallId", call.map(String::as_str)),
+        ("payload.requestId", request.map(String::as_str)),
+    ]
 }
 
 /// The id of an event that came without one, where it says what it is: the same event sent again has the same id, and is

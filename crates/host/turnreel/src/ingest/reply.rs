@@ -37,7 +37,17 @@ impl Answer {
         Some((first, 1 + rejected.count()))
     }
 
-    /// To a numbered batch that was stored before, and to one that another server stored.
+    /// To a batch that another server stored, but for these. Under which numbers the others are there was said to nobody here.
+    pub(super) fn elsewhere(rejected: Vec<Rejected>, n_items: usize) -> Self {
+        let dups = n_items.saturating_sub(rejected.len());
+        Answer {
+            dups,
+            results: rejected.into_iter().map(Item::Rejected).collect(),
+            ..Answer::repeated(String::new(), n_items)
+        }
+    }
+
+    /// To a numbered batch that was stored before.
     pub(crate) fn repeated(epoch: String, n_items: usize) -> Self {
         Answer {
             epoch,
@@ -78,16 +88,15 @@ pub(crate) enum Item {
 }
 
 fn refused_of(results: &[Item]) -> Vec<usize> {
-    let is_refused = |item: &Item| match item {
-        Item::Conflict { only_time, .. } => *only_time != Some(true),
-        Item::Rejected(_) => true,
-        Item::Stored { .. } | Item::Duplicate { .. } => false,
-    };
-    let items = results.iter().enumerate();
-    items
-        .filter(|(_, item)| is_refused(item))
-        .map(|(at, _)| at)
-        .collect()
+    // Each says its place: an answer need not tell of those that were stored.
+    let refused = results.iter().filter_map(|item| match item {
+        Item::Conflict {
+            index, only_time, ..
+        } => (*only_time != Some(true)).then_some(*index),
+        Item::Rejected(why) => Some(why.index),
+        Item::Stored { .. } | Item::Duplicate { .. } => None,
+    });
+    refused.collect()
 }
 
 /// The answer to a batch of so many items, of which some were rejected and the others given to the store.

@@ -155,7 +155,8 @@ async fn store_as_writer(
         synced,
         refused,
     };
-    if live.position().0 != published.epoch {
+    let goes_on_anew = live.position().0 != published.epoch;
+    if goes_on_anew {
         // Not all that was asked before stands in the log that goes on under another one.
         state.requests.forget(live.session.id());
     }
@@ -172,7 +173,8 @@ async fn store_as_writer(
         stored = tokio::task::spawn_blocking(telling).await?;
     }
     live.publish(&published.epoch, stored, summary, &state.list);
-    untold.is_told = true;
+    // Under another epoch the log's last number need not be one of these.
+    untold.is_told = !goes_on_anew;
     Ok(Ok(published))
 }
 

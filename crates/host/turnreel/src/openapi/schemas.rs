@@ -10,6 +10,7 @@ pub(super) fn all() -> Value {
     let count = json!({"type": "integer", "minimum": 0, "maximum": 9_007_199_254_740_991_u64});
     let time = json!({"type": "integer", "minimum": i64::MIN, "maximum": i64::MAX});
     let text = json!({"type": "string"});
+    let name = json!({"type": "string", "maxLength": 1024, "description": "At most 1,024 bytes."});
     json!({
         "Object": {"type": "object"},
         "Text": text,
@@ -39,8 +40,10 @@ pub(super) fn all() -> Value {
                 "timestamp": time,
                 "recv": time,
                 "sessionId": text,
-                "turnId": text,
-                "responseId": text,
+                "turnId": name,
+                "responseId": name,
+                "agentId": name,
+                "parentToolCallId": name,
                 "type": text,
                 // An object; of a type that is not known here, whatever it came with.
                 "payload": {},

@@ -1,5 +1,7 @@
 //! What an agent asks, and the answer: given once, waited for by who asked.
 
+mod at_home;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +23,7 @@ use crate::live::Live;
 use crate::requests::{Asked, Kind};
 use crate::scope::{Grant, Scope};
 use crate::state::{State, stopped};
+use at_home::Address;
 
 /// An answer is a few words.
 const ANSWER_BYTES: usize = 64 * 1024;
@@ -40,8 +43,9 @@ pub(super) async fn permission(
     grant: Extension<Arc<Grant>>,
     path: Path<(String, String)>,
     query: Query<WaitQuery>,
+    at: Address,
 ) -> Result<Json<Value>, ApiError> {
-    outcome(state, &grant, path, query, Kind::Permission).await
+    outcome(state, &grant, path, query, (Kind::Permission, at)).await
 }
 
 pub(super) async fn question(
@@ -49,8 +53,9 @@ pub(super) async fn question(
     grant: Extension<Arc<Grant>>,
     path: Path<(String, String)>,
     query: Query<WaitQuery>,
+    at: Address,
 ) -> Result<Json<Value>, ApiError> {
-    outcome(state, &grant, path, query, Kind::Question).await
+    outcome(state, &grant, path, query, (Kind::Question, at)).await
 }
 
 /// `{"requestId","status":"resolved","outcome","seq"}`, or `"status":"pending"` where there is no answer in time.
@@ -61,7 +66,7 @@ async fn outcome(
     grant: &Grant,
     Path((session, request_id)): Path<(String, String)>,
     Query(query): Query<WaitQuery>,
-    kind: Kind,
+    (kind, at): (Kind, Address),
 ) -> Result<Json<Value>, ApiError> {
     let live = live_of(&state, &session)?;
     let wait = query
@@ -87,9 +92,7 @@ async fn outcome(
             let said = &state.requests.said;
             match said.of(live.session.id(), kind, &request_id) {
                 Some(said) => *outcome = said,
-                // An agent would go on with what stands in its place.
-                None if outcome.to_string().contains(MASKED) => return Err(answer_is_gone()),
-                None => {}
+                None => at_home::look(&state, &live, grant, &at, outcome).await?,
             }
         }
         if asked.outcome.is_some() || wait.is_zero() {
@@ -101,14 +104,6 @@ async fn outcome(
             () = stopped(&mut stopping) => return Ok(Json(answer_of(&request_id, &asked))),
         }
     }
-}
-
-/// What stands in the log in the place of a secret answer.
-const MASKED: &str = "[masked: secret answer]";
-
-fn answer_is_gone() -> ApiError {
-    let message = "the answer was secret, and is not kept any more: ask again";
-    ApiError::new(StatusCode::GONE, "answer_masked", message)
 }
 
 pub(super) async fn decide(

@@ -148,8 +148,8 @@ pub(super) async fn read(
     let (asked, store) = (sha256.clone(), state.clone());
     let finding = move |_: &Reader| Ok(store.store.blobs().open_anywhere(&asked)?);
     let found = state.body_readers.read(finding).await?;
-    let (file, bytes) = found.ok_or_else(ApiError::not_found)?;
-    ranged::answer_body(StoredBody::File { file, bytes }, &sha256, &headers).await
+    let found = found.ok_or_else(ApiError::not_found)?;
+    ranged::answer_body(StoredBody::File(found), &sha256, &headers).await
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Reading a request's body within its limits.
 
+mod room;
+
 use std::io::Read;
 use std::time::{Duration, Instant};
 
@@ -11,6 +13,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::error::ApiError;
 use crate::state::{HELD_UNIT_BYTES, State};
+use room::{BEGUN_BYTES, Room};
 
 /// A body that grows by more than this is a bomb.
 const MAX_RATIO: usize = 100;
@@ -127,12 +130,14 @@ pub(super) async fn read(
         while let Some(piece) = pieces.next().await {
             let piece = piece.map_err(|_| cut_off())?;
             state.metrics.body_bytes.add(piece.len() as u64);
-            let bytes = room.bytes + piece.len();
+            let bytes = room.bytes() + piece.len();
             if bytes > limit_bytes {
                 return Err(ApiError::too_large(limit_bytes));
             }
             // Taken as the bytes come: who announces much and sends little holds little.
-            hold(state, &mut held, bytes, &mut patience).await?;
+            if bytes > BEGUN_BYTES {
+                hold(state, &mut held, bytes, &mut patience).await?;
+            }
             room.push(&piece);
             // Who sends faster than we read has always more, and others would wait for the end of it.
             n_since += piece.len();
@@ -141,6 +146,8 @@ pub(super) async fn read(
                 tokio::task::yield_now().await;
             }
         }
+        // What is whole waits to be stored, also where its connection is gone.
+        hold(state, &mut held, room.bytes(), &mut patience).await?;
         let bytes = room.into_whole();
         Ok(HeldBody { bytes, held })
     };
@@ -162,56 +169,6 @@ pub(super) async fn read(
     .await?;
     let bytes = tokio::task::spawn_blocking(move || unpack(&bytes, limit_bytes)).await??;
     Ok(HeldBody { bytes, held })
-}
-
-/// The bytes of a body as they come, in parts of one size: one that grew would be moved again and again, and leaves behind
-/// what fits nobody else.
-#[derive(Default)]
-struct Room {
-    parts: Vec<Vec<u8>>,
-    bytes: usize,
-}
-
-impl Room {
-    fn push(&mut self, mut piece: &[u8]) {
-        self.bytes += piece.len();
-        while !piece.is_empty() {
-            let full = self
-                .parts
-                .last()
-                .is_none_or(|part| part.len() == HELD_UNIT_BYTES);
-            if full {
-                self.parts.push(Vec::new());
-            }
-            let Some(part) = self.parts.last_mut() else {
-                return;
-            };
-            let n = piece.len().min(HELD_UNIT_BYTES - part.len());
-            if part.capacity() < part.len() + n {
-                // Most bodies are one small piece; of another there is more to come.
-                let is_first = part.is_empty();
-                part.reserve_exact(if is_first {
-                    n
-                } else {
-                    HELD_UNIT_BYTES - part.len()
-                });
-            }
-            part.extend_from_slice(&piece[..n]);
-            piece = &piece[n..];
-        }
-    }
-
-    /// All of it. Each part goes when it was copied.
-    fn into_whole(mut self) -> Vec<u8> {
-        if self.parts.len() <= 1 {
-            return self.parts.pop().unwrap_or_default();
-        }
-        let mut whole = Vec::with_capacity(self.bytes);
-        for part in self.parts {
-            whole.extend_from_slice(&part);
-        }
-        whole
-    }
 }
 
 /// 413 for what says itself that it is over the limit, before a byte of it is read.
@@ -304,38 +261,40 @@ pub(super) fn overloaded() -> ApiError {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use chat_store::{Options, Store};
+    use futures_util::stream;
+    use tokio::task::JoinSet;
 
-    #[test]
-    fn a_body_is_what_came_however_it_was_cut_and_takes_no_more_room_than_is_counted() {
-        let body: Vec<u8> = (0..=u8::MAX)
-            .cycle()
-            .take(3 * HELD_UNIT_BYTES + 7)
-            .collect();
-        let cuts = [
-            1000,
-            HELD_UNIT_BYTES - 1,
-            HELD_UNIT_BYTES,
-            HELD_UNIT_BYTES + 1,
-        ];
-        for n_bytes in [0, 1, HELD_UNIT_BYTES, HELD_UNIT_BYTES + 1, body.len()] {
-            for cut in cuts {
-                let mut room = Room::default();
-                for piece in body[..n_bytes].chunks(cut) {
-                    room.push(piece);
-                    assert!(
-                        room.parts
-                            .iter()
-                            .all(|part| part.capacity() <= HELD_UNIT_BYTES)
-                    );
-                    assert!(room.parts.len() <= room.bytes / HELD_UNIT_BYTES + 1);
-                }
-                assert_eq!(room.bytes, n_bytes);
-                assert!(
-                    room.into_whole() == body[..n_bytes],
-                    "{n_bytes} bytes cut at {cut}"
-                );
-            }
+    use super::*;
+    use crate::state::Settings;
+
+    #[tokio::test]
+    async fn bodies_that_are_begun_and_never_go_on_leave_room_for_those_that_do() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path(), Options::default()).unwrap();
+        let settings = Settings {
+            held_bytes: 2 * HELD_UNIT_BYTES,
+            ..Settings::default()
+        };
+        let state = State::new(store, "t", 1, &[], settings);
+        let beginning = |n_bytes: usize| {
+            let begun = stream::iter([Ok::<_, std::io::Error>(vec![b' '; n_bytes])]);
+            Body::from_stream(begun.chain(stream::pending()))
+        };
+        let read = async |state: State, body: Body| {
+            super::read(&state, &HeaderMap::new(), body, 8 * HELD_UNIT_BYTES).await
+        };
+        let mut begun = JoinSet::new();
+        for n in 0..100 {
+            begun.spawn(read(state.clone(), beginning(1 + n * 40)));
         }
+        let soon = Duration::from_millis(50);
+        assert!(tokio::time::timeout(soon, begun.join_next()).await.is_err());
+        let whole = read(state.clone(), Body::from("[]")).await.unwrap();
+        assert_eq!(&*whole, b"[]");
+        // One that is whole has its part until it is stored.
+        assert_eq!(state.held_units.available_permits(), 1);
+        let long = read(state.clone(), beginning(HELD_UNIT_BYTES)).await;
+        assert_eq!(long.unwrap_err().status, StatusCode::SERVICE_UNAVAILABLE);
     }
 }

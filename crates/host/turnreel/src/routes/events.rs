@@ -118,14 +118,9 @@ pub(super) async fn page(
         ApiError::bad_request("bad_cursor", "after: expected a number or a cursor")
     })?;
     let (current, head, _) = live.position();
-    let names_epoch = epoch.is_some();
     let is_beyond = live.ends_before(after, (&current, head)).await;
-    if epoch.is_some_and(|epoch| epoch != current) || is_beyond {
-        return Err(ApiError::new(
-            StatusCode::GONE,
-            "cursor_unknown",
-            "the log has not this cursor any more; begin anew",
-        ));
+    if epoch.as_ref().is_some_and(|epoch| *epoch != current) || is_beyond {
+        return Err(cursor_unknown());
     }
     let request = PageRequest {
         after,
@@ -150,6 +145,14 @@ pub(super) async fn page(
             page
         }
     };
+    if page.epoch != current {
+        // Another log was found in its place: who comes next, with what this page says, is to be known.
+        ingest::bring_up(&state, &live).await?;
+    }
+    let names_epoch = epoch.is_some();
+    if epoch.is_some_and(|epoch| epoch != page.epoch) {
+        return Err(cursor_unknown());
+    }
     let may = grant.may();
     let tag = tag_of(&page, after, bodies, &may);
     let is_whole = !page.lacks_bodies;
@@ -181,6 +184,11 @@ pub(super) async fn page(
         return Ok(response);
     }
     Ok(kept(response, &page, &tag, names_epoch))
+}
+
+fn cursor_unknown() -> ApiError {
+    let message = "the log has not this cursor any more; begin anew";
+    ApiError::new(StatusCode::GONE, "cursor_unknown", message)
 }
 
 /// What a page is known by. Behind a closed page there are others, so nothing can be added to it; what it says of the log's

@@ -34,9 +34,20 @@ const KEPT: Duration = Duration::from_secs(1);
 /// A store that says nothing for so long hangs.
 const STORE_WAIT: Duration = Duration::from_secs(2);
 
-/// What was found last, and when.
+/// What was found last.
 #[derive(Debug, Default)]
-pub(crate) struct Readiness(Mutex<Option<(Instant, StoreFound)>>);
+pub(crate) struct Readiness {
+    known: Mutex<Option<Known>>,
+    /// Held by the one who looks, until the disk has answered: one that hangs would have a thread of each who asks.
+    looking: Arc<tokio::sync::Mutex<()>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    /// When the look began.
+    at: Instant,
+    found: StoreFound,
+}
 
 /// What is said of the store: numbers only, since anyone may ask.
 #[derive(Clone, Copy, Debug, Default)]
@@ -109,43 +120,58 @@ pub(super) async fn ready(FromState(state): FromState<State>) -> (StatusCode, Js
 }
 
 async fn look(state: &State) -> StoreFound {
-    let last = *locked(&state.readiness.0);
-    if let Some((at, found)) = last
+    let readiness = &state.readiness;
+    let last = *locked(&readiness.known);
+    if let Some(Known { at, found }) = last
         && at.elapsed() < KEPT
     {
         return found;
     }
-    // Kept before it is known: those who ask meanwhile do not all wait for a disk that hangs.
-    let before = last.map(|(_, found)| found).unwrap_or_default();
-    *locked(&state.readiness.0) = Some((Instant::now(), before));
-    let looked = state.clone();
-    let looking = tokio::task::spawn_blocking(move || {
-        let probed = looked.store.probe();
-        let mut found = StoreFound {
-            unopened: looked.store.unopened_logs(),
-            is_full: matches!(&probed, Err(chat_store::Error::DiskFull)),
-            ..StoreFound::default()
-        };
-        if let Err(why) = probed {
-            found.refuses = !found.is_full;
-            tracing::warn!("not ready: {why}");
-        }
-        for session in looked.store.sessions() {
-            let condition = session.condition();
-            found.degraded += u64::from(condition.degraded.is_some());
-            found.damaged += condition.damaged_lines;
-        }
-        found
-    });
-    let hangs = StoreFound {
+    let hangs = |before: StoreFound| StoreFound {
         hangs: true,
         ..before
     };
-    let found = match tokio::time::timeout(STORE_WAIT, looking).await {
-        Ok(Ok(found)) => found,
-        Ok(Err(_)) | Err(_) => hangs,
+    let Ok(turn) = readiness.looking.clone().try_lock_owned() else {
+        // Another looks: those who ask meanwhile do not all wait for a disk that hangs.
+        return match last {
+            Some(Known { at, found }) if at.elapsed() >= STORE_WAIT => hangs(found),
+            last => last.map(|known| known.found).unwrap_or_default(),
+        };
     };
-    *locked(&state.readiness.0) = Some((Instant::now(), found));
+    let (at, before) = (Instant::now(), last.map(|known| known.found));
+    let before = before.unwrap_or_default();
+    *locked(&readiness.known) = Some(Known { at, found: before });
+    let looked = state.clone();
+    let looking = tokio::task::spawn_blocking(move || {
+        let found = look_at(&looked);
+        let at = Instant::now();
+        *locked(&looked.readiness.known) = Some(Known { at, found });
+        drop(turn);
+        found
+    });
+    match tokio::time::timeout(STORE_WAIT, looking).await {
+        Ok(Ok(found)) => found,
+        Ok(Err(_)) | Err(_) => hangs(before),
+    }
+}
+
+/// What the store says. Waits for the disk.
+fn look_at(state: &State) -> StoreFound {
+    let probed = state.store.probe();
+    let mut found = StoreFound {
+        unopened: state.store.unopened_logs(),
+        is_full: matches!(&probed, Err(chat_store::Error::DiskFull)),
+        ..StoreFound::default()
+    };
+    if let Err(why) = probed {
+        found.refuses = !found.is_full;
+        tracing::warn!("not ready: {why}");
+    }
+    for session in state.store.sessions() {
+        let condition = session.condition();
+        found.degraded += u64::from(condition.degraded.is_some());
+        found.damaged += condition.damaged_lines;
+    }
     found
 }
 

@@ -86,7 +86,7 @@ async fn answer(asset: Asset, asked: &HeaderMap) -> Response {
     let mut response = if known {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
-        match tokio::task::spawn_blocking(move || asset.encoded(encoding)).await {
+        match asset.encoded(encoding).await {
             Ok((bytes, encoding)) => {
                 let mut response = axum::body::Bytes::from_owner(bytes).into_response();
                 if let Some(name) = encoding.name() {
@@ -97,7 +97,7 @@ async fn answer(asset: Asset, asked: &HeaderMap) -> Response {
                 }
                 response
             }
-            Err(why) => return ApiError::from(why).into_response(),
+            Err(why) => return why.into_response(),
         }
     };
     let headers = response.headers_mut();

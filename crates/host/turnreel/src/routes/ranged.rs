@@ -1,12 +1,11 @@
 //! Answers that a client can ask for in part, or only where they have changed (RFC 9110 13, 14).
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use chat_store::StoredBody;
+use chat_store::{BodyFile, StoredBody};
 
 use crate::error::ApiError;
 use crate::pieces;
@@ -61,7 +60,7 @@ pub(super) async fn answer_body(
     } else {
         let len = match &body {
             StoredBody::Text(text) => text.len(),
-            StoredBody::File { bytes, .. } => usize::try_from(*bytes).unwrap_or(usize::MAX),
+            StoredBody::File(file) => usize::try_from(file.bytes).unwrap_or(usize::MAX),
         };
         let part = Part::asked(asked, &tag, len);
         let bytes = match body {
@@ -71,7 +70,7 @@ pub(super) async fn answer_body(
                 bytes.drain(..part.from);
                 Body::from(bytes)
             }
-            StoredBody::File { file, .. } => read_part(file, &part).await?,
+            StoredBody::File(file) => read_part(file, &part).await?,
         };
         part.answer(bytes)
     };
@@ -94,28 +93,25 @@ pub(super) async fn answer_body(
 }
 
 /// A part of a file: read at once where it is short, else as it goes out.
-async fn read_part(mut file: File, part: &Part) -> Result<Body, ApiError> {
-    let (from, left) = (part.from as u64, (part.to - part.from) as u64);
-    let failed = |why: std::io::Error| {
+async fn read_part(found: BodyFile, part: &Part) -> Result<Body, ApiError> {
+    let (from, to) = (part.from as u64, part.to as u64);
+    if to - from > HELD_BYTES {
+        return Ok(Body::from_stream(pieces::of_path(found.path, from, to)));
+    }
+    let mut file = found.file;
+    let reading = move || -> std::io::Result<Vec<u8>> {
+        file.seek(SeekFrom::Start(from))?;
+        let mut bytes = Vec::new();
+        file.take(to - from).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes = tokio::task::spawn_blocking(reading).await?;
+    let bytes = bytes.map_err(|why| {
         tracing::error!("could not read a body: {why}");
         let message = "the server could not read its files; its log says why";
         ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
-    };
-    if left <= HELD_BYTES {
-        let reading = move || -> std::io::Result<Vec<u8>> {
-            file.seek(SeekFrom::Start(from))?;
-            let mut bytes = Vec::new();
-            file.take(left).read_to_end(&mut bytes)?;
-            Ok(bytes)
-        };
-        let bytes = tokio::task::spawn_blocking(reading).await?;
-        return Ok(Body::from(bytes.map_err(failed)?));
-    }
-    let seeking = move || file.seek(SeekFrom::Start(from)).map(|_| file);
-    let file = tokio::task::spawn_blocking(seeking)
-        .await?
-        .map_err(failed)?;
-    Ok(Body::from_stream(pieces::of_file(file, left)))
+    })?;
+    Ok(Body::from(bytes))
 }
 
 /// What of `len` bytes is answered.

@@ -94,13 +94,10 @@ async fn take(
     };
     let rate = Rate::per_minute(per_minute);
     let sender = ingest::sender_of(&grant, &id);
+    let of_sandbox = format!("{bucket} of {sandbox}");
     // The token's own first: nobody makes buckets, or empties another's, beyond what it may send.
-    state
-        .rates
-        .take(&sender, taken.n_events, settings.events_rate())?;
-    state
-        .rates
-        .take(&format!("{bucket} of {sandbox}"), taken.n_events, rate)?;
+    let senders = [(&*sender, settings.events_rate()), (&*of_sandbox, rate)];
+    state.rates.take_all(&senders, taken.n_events)?;
     let event = &mut taken.report.event;
     let said = event.get("event_type").and_then(Value::as_str);
     let said = said.unwrap_or_default().to_owned();

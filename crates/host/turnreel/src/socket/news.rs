@@ -4,18 +4,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::ws::Message;
-use chat_event::frame::{Head, Reset, ServerFrame};
+use chat_event::frame::{Head, MAX_SERVER_BYTES, Reset, ServerFrame, Sessions};
 use chat_store::Summary;
 use futures_util::Sink;
-use serde::Serialize;
 
 use super::agent::AgentFrame;
 use super::{End, Follows, Socket};
 use crate::error::ApiError;
 use crate::live::Next;
 
-/// Rows of the list in one frame: they are some hundred bytes each.
+/// Rows of the list in one frame: they are some hundred bytes each, where none says much of itself.
 const ROWS_A_FRAME: usize = 200;
+
+/// Where the rows that fit a frame are at their end, what closes it fits, too.
+const ROWS_BYTES: usize = MAX_SERVER_BYTES - 64;
 
 /// Changes of the list are told at most this often.
 const LIST_WINDOW: Duration = Duration::from_millis(200);
@@ -33,7 +35,7 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
                     let seen = *seen;
                     return self.send_list(sub, seen).await;
                 }
-                Follows::Agent { .. } => return Ok(()),
+                Follows::Agent { .. } | Follows::Coming { .. } => return Ok(()),
                 Follows::Session {
                     live, epoch, sent, ..
                 } => (live, epoch, sent),
@@ -79,16 +81,23 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
             }
         }
         // Who begins is told that there is a list, also where nothing is on it.
-        let is_first_of_none = seen == 0 && rows.is_empty();
-        let none = is_first_of_none.then(|| rows_frame(sub, &[], &[]));
-        let changed = rows
-            .chunks(ROWS_A_FRAME)
-            .map(|rows| rows_frame(sub, rows, &[]));
-        let gone = gone
-            .chunks(ROWS_A_FRAME)
-            .map(|gone| rows_frame(sub, &[], gone));
-        for text in none.into_iter().chain(changed).chain(gone) {
+        if seen == 0 && rows.is_empty() {
+            let (text, _) = rows_frame(sub, &rows);
             self.send(Message::Text(text.into())).await?;
+        }
+        let mut left = rows.as_slice();
+        while !left.is_empty() {
+            let (text, rest) = rows_frame(sub, left);
+            left = rest;
+            self.send(Message::Text(text.into())).await?;
+        }
+        for gone in gone.chunks(ROWS_A_FRAME) {
+            let frame = ServerFrame::Sessions(Sessions {
+                sub,
+                changed: Vec::new(),
+                gone: gone.iter().copied().map(str::to_owned).collect(),
+            });
+            self.send_frame(&frame).await?;
         }
         let Some(entry) = self.subs.get_mut(&sub) else {
             return Ok(());
@@ -119,55 +128,74 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
     }
 }
 
-/// [`ServerFrame::Sessions`] with these rows, written without a tree of them: they may be ten thousand.
-fn rows_frame(sub: u64, rows: &[Arc<Summary>], gone: &[&str]) -> String {
-    #[derive(Serialize)]
-    struct Rows<'r> {
-        op: &'static str,
-        sub: u64,
-        changed: Vec<&'r Summary>,
-        gone: &'r [&'r str],
+/// [`ServerFrame::Sessions`] with as many of the rows as fit, and the others; written without a tree of them: they may be ten
+/// thousand.
+fn rows_frame(sub: u64, rows: &[Arc<Summary>]) -> (String, &[Arc<Summary>]) {
+    let mut text = format!(r#"{{"op":"sessions","sub":{sub},"changed":["#);
+    let mut n_rows = 0;
+    for row in rows.iter().take(ROWS_A_FRAME) {
+        // Rows hold strings and numbers only, which always have a JSON text.
+        let row = serde_json::to_string(&**row).unwrap_or_default();
+        // One that fits no frame has one of its own.
+        if n_rows > 0 && text.len() + row.len() > ROWS_BYTES {
+            break;
+        }
+        if n_rows > 0 {
+            text.push(',');
+        }
+        text.push_str(&row);
+        n_rows += 1;
     }
-    let frame = Rows {
-        op: "sessions",
-        sub,
-        changed: rows.iter().map(|row| &**row).collect(),
-        gone,
-    };
-    // Rows hold strings and numbers only, which always have a JSON text.
-    serde_json::to_string(&frame).unwrap_or_default()
+    text.push_str(r#"],"gone":[]}"#);
+    (text, &rows[n_rows..])
 }
 
 #[cfg(test)]
 mod tests {
-    use chat_event::frame::Sessions;
-
     use super::*;
+
+    fn row(id: &str, title: &str) -> Arc<Summary> {
+        let mut row = Summary::default();
+        id.clone_into(&mut row.id);
+        row.title = Some(title.to_owned());
+        Arc::new(row)
+    }
 
     #[test]
     fn rows_are_told_in_the_frame_that_readers_know() {
-        let row = |id: &str| {
-            let mut row = Summary::default();
-            id.clone_into(&mut row.id);
-            row.title = Some("\"quoted\"\n".to_owned());
-            Arc::new(row)
-        };
-        let none: &[&str] = &[];
-        for (rows, gone) in [
-            (vec![], none),
-            (vec![row("s1")], none),
-            (vec![row("s1"), row("s2")], none),
-            (vec![], &["s3", "s4"]),
-        ] {
+        let row = |id: &str| row(id, "\"quoted\"\n");
+        for rows in [vec![], vec![row("s1")], vec![row("s1"), row("s2")]] {
             let changed = rows
                 .iter()
                 .map(|row| serde_json::to_value(&**row).unwrap().into());
             let frame = ServerFrame::Sessions(Sessions {
                 sub: 3,
                 changed: changed.collect(),
-                gone: gone.iter().copied().map(str::to_owned).collect(),
+                gone: Vec::new(),
             });
-            assert_eq!(rows_frame(3, &rows, gone), frame.to_text());
+            let (text, rest) = rows_frame(3, &rows);
+            assert_eq!((text, rest.len()), (frame.to_text(), 0));
         }
+    }
+
+    #[test]
+    fn rows_that_say_much_of_themselves_are_told_in_frames_that_can_be_sent() {
+        let rows: Vec<_> = (0..500)
+            .map(|n| row(&format!("s{n}"), &"\u{1}".repeat(n * 10)))
+            .collect();
+        let (mut left, mut n_frames) = (rows.as_slice(), 0);
+        while !left.is_empty() {
+            let (text, rest) = rows_frame(u64::MAX, left);
+            assert!(text.len() <= MAX_SERVER_BYTES, "{}", text.len());
+            assert!(left.len() - rest.len() <= ROWS_A_FRAME);
+            assert_eq!(text.matches(r#""id":"#).count(), left.len() - rest.len());
+            (left, n_frames) = (rest, n_frames + 1);
+        }
+        // 7.5 MB of them.
+        assert!((28..40).contains(&n_frames), "{n_frames}");
+        // One that fits no frame is told all the same.
+        let long = [row("long", &"x".repeat(MAX_SERVER_BYTES))];
+        let (text, rest) = rows_frame(1, &long);
+        assert!(text.len() > MAX_SERVER_BYTES && rest.is_empty());
     }
 }

@@ -10,9 +10,9 @@ use chat_store::SessionId;
 use futures_util::Sink;
 use tokio::sync::{mpsc, watch};
 
-use super::{End, Follows, SUBS, Socket, Sub, agent};
+use super::{End, Follows, SUBS, Socket, Sub, agent, fetch};
 use crate::agent_form::AgentForm;
-use crate::error::NO_SESSION;
+use crate::error::{ApiError, NO_SESSION};
 use crate::follow::Follower;
 use crate::live::{Live, RING_EVENTS};
 use crate::told::Bodies;
@@ -29,11 +29,27 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
             return self.open_list(sub).await;
         }
         let id = SessionId::parse(&open.session).ok();
-        let live = match id.filter(|id| self.grant.sees(id.as_str())) {
-            Some(id) => self.state.live_from_anywhere(&id).await,
-            None => Ok(None),
-        };
-        let live = match live {
+        match id.filter(|id| self.grant.sees(id.as_str())) {
+            None => self.open_found(open, Ok(None)).await,
+            Some(id) if fetch::is_elsewhere(&self.state, &id) => {
+                self.fetch(open, id);
+                Ok(())
+            }
+            Some(id) => {
+                let live = self.state.live_or_away(&id);
+                self.open_found(open, live).await
+            }
+        }
+    }
+
+    /// Follows the session that was looked for, where it was found.
+    pub(super) async fn open_found(
+        &mut self,
+        open: Open,
+        found: Result<Option<Arc<Live>>, ApiError>,
+    ) -> Result<(), End> {
+        let sub = open.sub;
+        let live = match found {
             Ok(live) => live,
             Err(why) => return self.refuse(Some(sub), why.code, why.message).await,
         };

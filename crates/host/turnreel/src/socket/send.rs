@@ -25,14 +25,16 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
         let beats: Vec<String> = self
             .subs
             .iter()
-            .map(|(&sub, entry)| {
+            .filter_map(|(&sub, entry)| {
                 let head = match &entry.follows {
                     Follows::Session { live, .. } | Follows::Agent { live, .. } => {
                         live.position().2
                     }
                     Follows::List { .. } => 0,
+                    // Nothing was said of it yet.
+                    Follows::Coming { .. } => return None,
                 };
-                ServerFrame::Hb(Head { sub, head }).to_text()
+                Some(ServerFrame::Hb(Head { sub, head }).to_text())
             })
             .collect();
         if beats.is_empty() {
@@ -48,7 +50,7 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
     pub(super) fn only_head(&self) -> Option<u64> {
         let mut heads = self.subs.values().filter_map(|sub| match &sub.follows {
             Follows::Session { live, .. } | Follows::Agent { live, .. } => Some(live.position().2),
-            Follows::List { .. } => None,
+            Follows::List { .. } | Follows::Coming { .. } => None,
         });
         let head = heads.next();
         head.filter(|_| heads.next().is_none())

@@ -342,3 +342,43 @@ fn what_is_told_in_other_words_is_told_of_the_whole_body() {
     };
     assert!(told.contains("a line 4999") && !told.contains("$body"));
 }
+
+/// Files are for the logs, and those who download are as many as there are connections.
+#[cfg(target_os = "linux")]
+#[test]
+fn who_takes_a_long_body_slowly_holds_no_file_and_has_all_of_it_in_the_end() {
+    use std::io::{Read, Write};
+
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let text = lines(900_000, "a line");
+    let hash = sha256(&text);
+    assert_eq!(server.put_blob(&hash, text.as_bytes()), 204);
+    let request = format!(
+        "GET /api/v1/blobs/{hash} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nConnection: close\r\n\r\n",
+        server.address(),
+        server.token
+    );
+    let mut slow: Vec<_> = (0..8)
+        .map(|_| {
+            let mut stream = std::net::TcpStream::connect(server.address()).unwrap();
+            stream.write_all(request.as_bytes()).unwrap();
+            let mut beginning = vec![0; 64 * 1024];
+            stream.read_exact(&mut beginning).unwrap();
+            (stream, beginning)
+        })
+        .collect();
+    let blobs = dir.path().join("blobs");
+    let n_open = || {
+        let files = std::fs::read_dir(format!("/proc/{}/fd", server.child.id())).unwrap();
+        let paths = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
+        paths.filter(|path| path.starts_with(&blobs)).count()
+    };
+    crate::support::soon("no file is open", || n_open() == 0);
+    for (stream, mut answer) in slow.drain(..) {
+        let mut rest = stream;
+        rest.read_to_end(&mut answer).unwrap();
+        let at = answer.windows(4).position(|it| it == b"\r\n\r\n").unwrap();
+        assert!(&answer[at + 4..] == text.as_bytes());
+    }
+}

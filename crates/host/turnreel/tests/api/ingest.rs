@@ -427,3 +427,48 @@ fn lines_of_a_compacted_log_are_stored_as_what_was_folded_into_them() {
         "{answer}"
     );
 }
+
+#[test]
+fn names_that_are_longer_than_any_agent_gives_are_refused_one_by_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let event = |field: &str, name: &str| {
+        let mut event = json!({"timestamp": 1, "type": "user_message", "payload": {"text": "x"}});
+        match field.strip_prefix("payload.") {
+            Some("toolCallId") => {
+                event["type"] = "tool_call".into();
+                event["payload"] = json!({"toolCallId": name, "toolName": "Bash", "args": {}});
+            }
+            Some(_) => {
+                event["type"] = "permission_request".into();
+                event["payload"] = json!({"requestId": name, "toolName": "Bash"});
+            }
+            None => event[field] = name.into(),
+        }
+        event
+    };
+    for field in [
+        "turnId",
+        "responseId",
+        "agentId",
+        "parentToolCallId",
+        "payload.toolCallId",
+        "payload.requestId",
+    ] {
+        let batch = [1024, 1025].map(|n_bytes| event(field, &"n".repeat(n_bytes)));
+        let (status, answer) = server.post("s1", &json!(batch));
+        assert_eq!(status, 200, "{answer}");
+        let results = &answer["results"];
+        assert_eq!(results[0]["status"], "stored", "{field}: {answer}");
+        let refused = &results[1];
+        assert_eq!(
+            (&refused["status"], &refused["field"], &refused["message"]),
+            (
+                &json!("rejected"),
+                &json!(field),
+                &json!(format!("{field}: over the limit of 1024 bytes"))
+            ),
+            "{answer}"
+        );
+    }
+}

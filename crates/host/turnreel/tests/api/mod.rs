@@ -8,6 +8,7 @@ mod frames;
 mod ingest;
 mod reads;
 mod removal;
+mod restored;
 mod sse;
 mod stream;
 mod tokens;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::support::{self, PROGRAM, Server, chunks, damage, make_token, signal, wait_for};
 use serde_json::{Value, json};
@@ -175,6 +176,37 @@ fn a_server_whose_folder_takes_no_files_is_not_ready_until_it_does() {
     std::fs::rename(&away, &data).unwrap();
     support::soon("it is ready again", || ready().0 == 200);
     assert_eq!(server.post("s1", &chunks(1, 2)).0, 200);
+}
+
+/// A file that is a pipe, and nobody reads: who opens it waits, as on a disk that hangs.
+#[cfg(unix)]
+#[test]
+fn a_disk_that_hangs_is_waited_for_once_and_not_by_all_who_ask_whether_the_server_is_ready() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let pipe = dir.path().join(".probe.new");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let ready = || {
+        let began = Instant::now();
+        let (status, _, body) = server.exchange("GET", "/readyz", None, "", "");
+        let body: Value = serde_json::from_str(&body).unwrap();
+        (status, body, began.elapsed())
+    };
+    let hangs = json!([{"what": "store", "why": "the disk does not answer"}]);
+    let (status, body, _) = ready();
+    assert_eq!((status, &body["degraded"]), (503, &hangs));
+    // What was found is asked for again after a second, and the disk is not.
+    for _ in 0..3 {
+        std::thread::sleep(Duration::from_millis(1100));
+        let (status, body, took) = ready();
+        assert_eq!((status, &body["degraded"]), (503, &hangs));
+        assert!(took < Duration::from_millis(1500), "{took:?}");
+    }
+    // The one who waits is let go, and the disk answers again.
+    let reading = std::thread::spawn(move || std::fs::read(pipe));
+    support::soon("it is ready again", || ready().0 == 200);
+    drop(reading);
 }
 
 /// What a server says on stderr while it is asked a few things.

@@ -19,6 +19,13 @@ pub(crate) fn start_at(data: &Path, command: &str, args: &[&str]) -> Child {
     piped(sender.env_remove("TURNREEL_TOKEN"))
 }
 
+/// Gives it this standard input, which is not long.
+pub(crate) fn given(mut child: Child, stdin: &[u8]) -> Child {
+    let mut pipe = child.stdin.take().unwrap();
+    pipe.write_all(stdin).unwrap();
+    child
+}
+
 /// Gives it this standard input, and waits for its end.
 pub(crate) fn finish(mut child: Child, stdin: &[u8]) -> Output {
     let mut pipe = child.stdin.take().unwrap();

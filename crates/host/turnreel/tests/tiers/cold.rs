@@ -1,6 +1,8 @@
 //! Whole sessions in an object store: written when they end, read back before that counts, and read from there by a server
 //! that has not got them; and what becomes of all that where the store refuses, cuts, changes or says nothing.
 
+use std::time::{Duration, Instant};
+
 use crate::support::cold::{copied, end, log, manifests, post, program, recorded, server};
 use crate::support::s3::{SECRET, Way, Wrong, moto};
 use crate::support::{self, Server, chunks, figure, make_token, soon};
@@ -536,4 +538,41 @@ fn samples_that_came_with_the_program_are_not_copied() {
     });
     let keys = bucket.keys();
     assert!(keys.iter().all(|key| key.contains("/mine-")), "{keys:?}");
+}
+
+/// A store that takes connections and says nothing: what is in it is waited for, by nobody else.
+#[test]
+fn a_socket_goes_on_while_a_session_is_fetched_that_it_opens() {
+    let store = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = store.local_addr().unwrap();
+    let url = format!("s3://bucket/archive?region=us-east-1&endpoint=http://{address}");
+    let dir = tempfile::tempdir().unwrap();
+    let server = server(dir.path(), &url, &[]);
+    server.post("here", &chunks(1, 3));
+    let began = Instant::now();
+    let mut socket = server.socket();
+    for sub in [1, 2, 3] {
+        socket.send(&json!({"op": "open", "sub": sub, "session": format!("elsewhere{sub}")}));
+    }
+    socket.send(&json!({"op": "ping", "n": 7}));
+    let pong = socket.next();
+    assert_eq!((&pong["op"], &pong["n"]), (&json!("pong"), &json!(7)));
+    assert_eq!(socket.open(4, "here", Some(("", 0)))["head"], 3);
+    server.post("here", &chunks(4, 4));
+    let news = socket.next();
+    assert_eq!((&news["op"], &news["sub"]), (&json!("ev"), &json!(4)));
+    // What is closed, and what is opened anew under its number, is not told of the other.
+    socket.send(&json!({"op": "close", "sub": 1}));
+    assert_eq!(socket.open(2, "here", None)["head"], 4);
+    assert!(
+        began.elapsed() < Duration::from_secs(10),
+        "it was waited for"
+    );
+    let refused = socket.next();
+    assert_eq!(
+        (&refused["op"], &refused["sub"], &refused["code"]),
+        (&json!("err"), &json!(3), &json!("fetching")),
+        "{refused}"
+    );
+    drop(store);
 }

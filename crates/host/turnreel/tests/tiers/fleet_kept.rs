@@ -1,8 +1,11 @@
 //! What a fleet keeps elsewhere of its sessions: Redis no more of those that went, and an object store the logs that rest.
 
+use std::time::Duration;
+
 use crate::support::chunks;
 use crate::support::cold::{DAY, is_packed, make_older, manifests};
 use crate::support::fleet::{Fleet, log, until};
+use crate::support::make_token;
 use crate::support::s3::{SECRET, moto};
 use serde_json::json;
 
@@ -122,4 +125,40 @@ fn a_log_that_its_home_packed_away_is_read_and_goes_on_at_all_servers() {
     fleet.wait_until_same(&[0, 1, 2], "s2", 51);
     assert!(!is_packed(&data, "s2"));
     assert_eq!(home_of(&fleet, "s2"), home);
+}
+
+/// The home alone keeps it as it was given: the logs have it masked.
+#[test]
+fn a_secret_answer_is_given_to_who_asked_whichever_server_it_asks() {
+    let Some(fleet) = Fleet::start_with(2, &["--mask"], &[]) else {
+        return;
+    };
+    let ask = json!([{"id": "q1", "timestamp": 1, "type": "question_request", "turnId": "t1",
+        "payload": {"requestId": "r1", "questions": [{"id": "a", "text": "Which?", "options": [], "secret": true}]}}]);
+    fleet.post(0, "s1", &ask);
+    fleet.wait_until_same(&[0, 1], "s1", 1);
+    let path = "/api/v1/sessions/s1/questions/r1";
+    let reply = json!({"answers": [["correct horse"]]}).to_string();
+    let waiting = std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| fleet.servers[1].get(&format!("{path}?wait=30")));
+        std::thread::sleep(Duration::from_millis(300));
+        let (status, answer) = fleet.servers[1].post_text(path, &reply);
+        assert_eq!(status, 200, "{answer}");
+        waiting.join().unwrap()
+    });
+    let said = json!([["correct horse"]]);
+    assert_eq!((waiting.0, &waiting.1["outcome"]["answers"]), (200, &said));
+    for server in &fleet.servers {
+        let (status, asked) = server.get(path);
+        assert_eq!(
+            (status, &asked["outcome"]["answers"]),
+            (200, &said),
+            "{asked}"
+        );
+        // Who may only read is told what the log has.
+        let reader = make_token(server, &["--scope", "read"]);
+        let (_, read) = server.ask("GET", path, &reader, "");
+        let masked = json!([["[masked: secret answer]"]]);
+        assert_eq!(read["outcome"]["answers"], masked, "{read}");
+    }
 }

@@ -2,6 +2,7 @@
 
 mod cold;
 mod fleet;
+mod fleet_away;
 mod fleet_kept;
 mod hot;
 mod packed;

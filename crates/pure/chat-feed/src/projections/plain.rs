@@ -112,20 +112,19 @@ pub(super) fn result_text(result: &ToolResult, output: &str) -> String {
 
 /// What is sent with a prompt, for readers that take text or addresses.
 impl Attachment {
-    /// The image as a `data:` URL, where it is one and its data is here.
+    /// The image as a `data:` URL, where it is one that models take and its data is here.
     pub(super) fn image_url(&self) -> Option<String> {
         let Some(Body::Inline(data)) = &self.data else {
             return None;
         };
         let data = data.read();
-        if data.starts_with("data:image/") {
-            return Some(data.to_string());
-        }
-        let subtype = self.media_type.strip_prefix("image/")?;
-        let token = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
-        let base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
-        let sound = !subtype.is_empty() && subtype.bytes().all(token) && data.bytes().all(base64);
-        sound.then(|| format!("data:image/{subtype};base64,{data}"))
+        let (media_type, base64) = match data.strip_prefix("data:") {
+            Some(url) => url.split_once(";base64,")?,
+            None => (self.media_type.as_str(), &*data),
+        };
+        let subtype = media_type.strip_prefix("image/")?;
+        let is_taken = IMAGES.iter().any(|it| it.eq_ignore_ascii_case(subtype));
+        (is_taken && is_base64(base64)).then(|| format!("data:image/{subtype};base64,{base64}"))
     }
 
     /// What is told of it where it cannot be given.
@@ -138,4 +137,17 @@ impl Attachment {
         };
         format!("[Attached: {what}]")
     }
+}
+
+/// The kinds of images that models take; a message with another is refused as a whole.
+const IMAGES: [&str; 5] = ["png", "jpeg", "jpg", "gif", "webp"];
+
+/// Whether it is the Base64 of anything.
+fn is_base64(text: &str) -> bool {
+    let unpadded = text.trim_end_matches('=');
+    let is_of_it = |byte: u8| byte.is_ascii_alphanumeric() || b"+/".contains(&byte);
+    !unpadded.is_empty()
+        && text.len() - unpadded.len() <= 2
+        && text.len().is_multiple_of(4)
+        && unpadded.bytes().all(is_of_it)
 }

@@ -274,6 +274,49 @@ fn answers_stay_as_they_are_where_they_reach_no_further() {
 }
 
 #[test]
+fn headings_and_definitions_reach_no_further_from_within_lists_and_quotes() {
+    for (text, expected) in [
+        ("- [README]: https://h", "- \\[README]: https://h"),
+        ("> [x]: http://h", "> \\[x]: http://h"),
+        (">[x]: http://h", ">\\[x]: http://h"),
+        ("1. > * [x]: http://h", "1. > * \\[x]: http://h"),
+        ("- a\n\n  [x]: http://h", "- a\n\n  \\[x]: http://h"),
+        ("[a\nb]: http://h", "\\[a\nb]: http://h"),
+        ("> [a\n> b]: http://h", "> \\[a\n> b]: http://h"),
+        ("[a\\]: b\n]: http://h", "\\[a\\]: b\n]: http://h"),
+        ("- # Title", "- ### Title"),
+        ("> # Title", "> ### Title"),
+        (">\t# Title", ">\t### Title"),
+        ("- \t# Title", "- \t### Title"),
+        ("12) - > ##### Title", "12) - > ###### Title"),
+        ("- Title\n  ===", "- Title\n  \\==="),
+        ("> Title\n> ---", "> Title\n> \\---"),
+        ("Title\n-", "Title\n\\-"),
+    ] {
+        check_answer(text, expected);
+    }
+    for text in [
+        "- [ ] do [a](http://h)\n- [x] done: [b]",
+        "> [!NOTE]\n> text",
+        "- a\n\n- - -\n\n2024) #1 and -# 2",
+        "> a\n>\n> ---",
+        "text\n\n    # code",
+        "- a\n\ntext\n\n    # code\n    [a]: b",
+        "-      # code",
+    ] {
+        check_answer(text, text);
+    }
+    // It may be code, or within the list.
+    for text in [
+        "- a\n\n      # b",
+        "1. a\n\n    [b]: http://h",
+        "- a\n      ===",
+    ] {
+        check_answer(text, &format!("```markdown\n{text}\n```"));
+    }
+}
+
+#[test]
 fn code_that_may_have_begun_before_hides_no_tag() {
     // The first backtick is open until the second line's, so what stands between the next two is no code.
     check_answer("a ` b\nc ` <i> ` d", "a ` b\nc ` &lt;i> ` d");

@@ -352,6 +352,41 @@ fn images_are_given_where_their_data_is_here() {
 }
 
 #[test]
+fn only_images_that_models_take_are_given_and_others_are_named() {
+    let given = |media_type: &str, data: &str| {
+        let attachment = json!({"name": "a", "mediaType": media_type, "data": data});
+        let message = json!({"text": "", "attachments": [attachment]});
+        let events = log(&[("user_message", "t1", "-", message)]);
+        serde_json::to_value(to_openai_messages(&events)).unwrap()[0]["content"].clone()
+    };
+    for kind in ["png", "jpeg", "jpg", "gif", "webp", "PNG"] {
+        let url = format!("data:image/{kind};base64,AAA=");
+        let image = json!([{"type": "image_url", "image_url": {"url": url}}]);
+        assert_eq!(given(&format!("image/{kind}"), "AAA="), image);
+        assert_eq!(given("", &url), image);
+    }
+    for (media_type, data) in [
+        ("image/svg+xml", "AAAA"),
+        ("image/bmp", "AAAA"),
+        ("image/png; charset=x", "AAAA"),
+        ("image/png", ""),
+        ("image/png", "===="),
+        ("image/png", "AAA"),
+        ("image/png", "A=AA"),
+        ("image/png", "AAAA AAA"),
+        ("text/plain", "AAAA"),
+        ("image/png", "data:image/svg+xml;base64,AAAA"),
+        ("image/png", "data:image/png;base64,"),
+        ("image/png", "data:image/png,AAAA"),
+        ("image/png", "data:image/png;base64,<svg>"),
+        ("image/png", "data:text/html;base64,AAAA"),
+    ] {
+        let note = json!(format!("[Attached: a, {media_type}]"));
+        assert_eq!(given(media_type, data), note, "{media_type} {data}");
+    }
+}
+
+#[test]
 fn what_the_api_would_refuse_is_changed() {
     let long = "x".repeat(60);
     let events = log(&[

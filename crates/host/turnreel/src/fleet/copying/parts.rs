@@ -1,5 +1,5 @@
-//! Copying a log, part by part: mostly from Redis, which has what is new, and else from the session's home, or where that is
-//! away from whoever has a copy. Bodies that lines refer to are fetched before the lines are stored, so that a copy is whole.
+//! Copying a log, part by part: mostly from Redis, which has what is new, and else from the session's home. Bodies that lines
+//! refer to are fetched before the lines are stored, so that a copy is whole.
 
 use std::sync::Arc;
 
@@ -17,17 +17,23 @@ use crate::state::State;
 const AT_ONCE: usize = 1000;
 
 /// A part of a home's log.
-struct Part {
-    epochs: Vec<Epoch>,
+pub(super) struct Part {
+    pub(super) epochs: Vec<Epoch>,
     /// The copy is to have the session up to this number, and there is more up to `head`.
-    next: u64,
-    head: u64,
-    gaps: Vec<Gap>,
-    lines: Vec<String>,
+    pub(super) next: u64,
+    pub(super) head: u64,
+    pub(super) gaps: Vec<Gap>,
+    pub(super) lines: Vec<String>,
 }
 
-/// The epochs of a log, and its last number, looked at where a writer that has it may be waited for.
-async fn how_far(live: &Live) -> Result<(Vec<Epoch>, u64), String> {
+/// The epochs of the log that is here, and its last number, looked at where a writer that has it may be waited for.
+pub(super) async fn how_far(
+    state: &State,
+    session: &SessionId,
+) -> Result<(Vec<Epoch>, u64), String> {
+    let Some(live) = state.live_to_write(session) else {
+        return Ok(Default::default());
+    };
     let session = live.session.clone();
     let looking = move || (session.epochs(), session.position().1);
     let looking = tokio::task::spawn_blocking(looking).await;
@@ -35,24 +41,22 @@ async fn how_far(live: &Live) -> Result<(Vec<Epoch>, u64), String> {
 }
 
 impl Fleet {
-    /// The caller has the session's turn.
+    /// Copies what the session's home has. The caller has the session's turn.
     ///
     /// # Errors
     ///
     /// What failed.
-    pub(super) async fn copy_in_turn(
+    pub(super) async fn copy_from_home(
         &self,
         state: &State,
         session: &SessionId,
-        home: &str,
+        member: &Member,
         mut told: Option<&News>,
     ) -> Result<(), String> {
+        let home = member.id.as_str();
         let mut is_anew = false;
         loop {
-            let (epochs, after) = match state.live_to_write(session) {
-                Some(live) => how_far(&live).await?,
-                None => Default::default(),
-            };
+            let (epochs, after) = how_far(state, session).await?;
             let epoch = epochs.last().map(|epoch| epoch.epoch.as_str());
             let mut quick = None;
             if let Some(told) = told
@@ -66,7 +70,11 @@ impl Fleet {
             let is_quick = quick.is_some();
             let part = match quick {
                 Some(part) => part,
-                None => self.part_elsewhere(home, session, after).await?,
+                None => match self.part_at(member, session, after).await? {
+                    Some(part) => part,
+                    // Somebody took it away there.
+                    None => return Ok(()),
+                },
             };
             if part.head < after && part.epochs == epochs {
                 // It will find out when it gives the same numbers again.
@@ -76,6 +84,7 @@ impl Fleet {
                 .await?;
             let (next, head) = (part.next, part.head);
             let live = self.live_copy(state, session, home, &part).await?;
+            let live = live.ok_or("its home is away")?;
             let shared_up_to = match self.store(state, &live, home, part).await? {
                 Ok(()) if next >= head => return Ok(()),
                 Ok(()) => continue,
@@ -89,11 +98,10 @@ impl Fleet {
                 Err(why) => return Err(why.to_string()),
             };
             // It lost what is here, or went on without it: it is the home that counts, and is sent what it has not.
-            let member = self.member(home).ok_or("its home is away")?;
             if is_anew {
                 return Err(format!("{} tells of its log in two ways", member.url));
             }
-            self.send_and_begin_anew(state, session, &live, &member, shared_up_to)
+            self.send_and_begin_anew(state, session, &live, member, shared_up_to)
                 .await?;
             (is_anew, told) = (true, None);
         }
@@ -110,7 +118,7 @@ impl Fleet {
     }
 
     /// `None` where Redis has it not, or is away.
-    async fn part_in_redis(
+    pub(super) async fn part_in_redis(
         &self,
         session: &SessionId,
         epochs: &[Epoch],
@@ -129,63 +137,48 @@ impl Fleet {
         })
     }
 
-    /// From the home, or where that is away from whoever has more than is here.
-    async fn part_elsewhere(
-        &self,
-        home: &str,
-        session: &SessionId,
-        after: u64,
-    ) -> Result<Part, String> {
-        if let Some(home) = self.member(home) {
-            return self.part_at(&home, session, after).await;
-        }
-        for member in self.all_members() {
-            match self.part_at(&member, session, after).await {
-                Ok(part) if part.head > after => return Ok(part),
-                Ok(_) => {}
-                Err(why) => tracing::debug!("{why}"),
-            }
-        }
-        Err("its home is away".to_owned())
-    }
-
-    async fn part_at(
+    /// A part of the log there; `None` where there is nothing of it.
+    pub(super) async fn part_at(
         &self,
         member: &Member,
         session: &SessionId,
         after: u64,
-    ) -> Result<Part, String> {
+    ) -> Result<Option<Part>, String> {
         let mut told = self.log(member, session, after).await?;
-        if told.head < after {
+        if told.as_ref().is_some_and(|told| told.head < after) {
             // It lost its end, or is another one: then what is here is not what is there.
             told = self.log(member, session, 0).await?;
         }
-        let LogTold {
+        let Some(LogTold {
             epochs,
             next,
             head,
             gaps,
             lines,
-        } = told;
+        }) = told
+        else {
+            return Ok(None);
+        };
         let why = "disk";
         let gaps = gaps.into_iter().map(|(from, to)| Gap { from, to, why });
-        Ok(Part {
+        Ok(Some(Part {
             epochs,
             next,
             head,
             gaps: gaps.collect(),
             lines: lines.iter().map(|line| line.get().to_owned()).collect(),
-        })
+        }))
     }
 
-    /// The copy of that home's log here, begun where there is none. One of another home's becomes one of this.
-    async fn live_copy(
+    /// The copy of that home's log here, begun where there is none. One of another home's becomes one of this; `None` where
+    /// it has what that home has not, which is away.
+    pub(super) async fn live_copy(
         &self,
         state: &State,
         session: &SessionId,
         home: &str,
         part: &Part,
-    ) -> Result<Arc<Live>, String> {
+    ) -> Result<Option<Arc<Live>>, String> {
         let epoch = part.epochs.last().ok_or("its home told of no epoch")?;
         let (making, id) = (state.clone(), session.clone());
         let (of, epoch) = (home.to_owned(), epoch.epoch.clone());
@@ -195,20 +188,28 @@ impl Fleet {
         let live = live.map_err(|why| why.message)?;
         match live.home() {
             None => Err("it is at home here".to_owned()),
-            Some(of) if of == home => Ok(live),
+            Some(of) if of == home => Ok(Some(live)),
+            Some(_) if !self.is_home_of(home, session).await? => {
+                Err(format!("{home} is not its home"))
+            }
             Some(_) => {
-                let member = self.member(home).ok_or("its home is away")?;
-                if !self.is_home_of(home, session).await? {
-                    return Err(format!("{} is not its home", member.url));
-                }
-                self.hand_over(state, session, &live, &member).await?;
-                Ok(live)
+                let is_copy = match self.member(home) {
+                    Some(member) => {
+                        self.hand_over(state, session, &live, &member).await?;
+                        true
+                    }
+                    None => {
+                        let copying = self.copy_from(state, &live, home, &part.epochs);
+                        copying.await?.is_ok()
+                    }
+                };
+                Ok(is_copy.then_some(live))
             }
         }
     }
 
     /// Stores a part in the copy, and tells those who follow it.
-    async fn store(
+    pub(super) async fn store(
         &self,
         state: &State,
         live: &Arc<Live>,

@@ -1,8 +1,9 @@
 //! Texts that are Markdown themselves: shown as such where nothing in them can reach beyond them.
 //!
 //! Left as it is: paragraphs, lists, tables, emphasis, links, code at the left margin. Changed: headings go below those
-//! of the transcript, tags and definitions of links are shown and not taken, images are not loaded, code that is not closed is. Where code begins
-//! within a list or a quote only a whole parser could say where it ends: such a text is [`Prose::Wild`].
+//! of the transcript, also within lists and quotes, tags and definitions of links are shown and not taken, images are not
+//! loaded, code that is not closed is. Where code begins within a list or a quote, or may be what looks like a heading or a
+//! definition there, only a whole parser could say which it is and where it ends: such a text is [`Prose::Wild`].
 
 pub(super) enum Prose {
     /// Markdown that stays within itself.
@@ -23,7 +24,8 @@ struct Fence {
 pub(super) fn tamed(text: &str) -> Prose {
     let mut tame = String::with_capacity(text.len());
     let mut fence: Option<Fence> = None;
-    let mut after_text = false;
+    let (mut after_text, mut after_blank) = (false, true);
+    let mut in_list = false;
     let mut sure = true;
     for line in text.trim_end().trim_start_matches('\n').split('\n') {
         if !tame.is_empty() {
@@ -39,36 +41,54 @@ pub(super) fn tamed(text: &str) -> Prose {
         if let Some(opened) = opens(line) {
             tame.push_str(line);
             fence = Some(opened);
-            (after_text, sure) = (false, true);
+            (after_text, in_list, sure) = (false, false, true);
             continue;
         }
         if hides_a_fence(line) {
             return Prose::Wild;
         }
-        let blank = line.trim().is_empty();
-        if blank {
+        if line.trim().is_empty() {
+            (after_text, after_blank, sure) = (false, true, true);
+            continue;
+        }
+        let Marked {
+            bare,
+            has_quote,
+            has_list,
+            is_deep,
+        } = marked(line);
+        let before = &line[..line.len() - bare.len()];
+        // What is not indented, and follows nothing that it may go on, is in no list.
+        in_list &= !after_blank || line.starts_with([' ', '\t', '>']);
+        let level = heading_level(bare);
+        let reaches = level.is_some() || begins_a_label(bare) || after_text && underlines(bare);
+        if reaches && is_deep && in_list {
+            // Within a list it may be code, or not.
+            return Prose::Wild;
+        }
+        in_list |= has_list;
+        after_blank = false;
+        if bare.is_empty() && has_quote {
+            tame.push_str(line);
             (after_text, sure) = (false, true);
             continue;
         }
-        let bare = line.trim_start_matches(' ');
-        let n_marks = bare.len() - bare.trim_start_matches('#').len();
-        let indented = line.len() - bare.len() > 3;
-        if !indented
-            && (1..=6).contains(&n_marks)
-            && (bare.len() == n_marks || bare[n_marks..].starts_with([' ', '\t']))
-        {
-            let level = (n_marks + HEADING_LEVEL).min(6);
-            tame.push_str(&"#".repeat(level));
-            push_inline(&bare[n_marks..], &mut sure, &mut tame);
-            (after_text, sure) = (false, true);
-            continue;
-        }
-        let defines = bare.starts_with('[') && bare.contains("]:");
-        if !indented && (defines || after_text && underlines(bare)) {
-            tame.push('\\');
-            push_inline(bare, &mut sure, &mut tame);
-        } else {
-            push_inline(line, &mut sure, &mut tame);
+        match level {
+            Some(n_marks) if !is_deep => {
+                tame.push_str(before);
+                let level = (n_marks + HEADING_LEVEL).min(6);
+                tame.push_str(&"#".repeat(level));
+                push_inline(&bare[n_marks..], &mut sure, &mut tame);
+                in_list &= !before.is_empty();
+                (after_text, sure) = (false, true);
+                continue;
+            }
+            _ if reaches && !is_deep => {
+                tame.push_str(before);
+                tame.push('\\');
+                push_inline(bare, &mut sure, &mut tame);
+            }
+            _ => push_inline(line, &mut sure, &mut tame),
         }
         after_text = true;
     }
@@ -77,6 +97,89 @@ pub(super) fn tamed(text: &str) -> Prose {
         tame.extend(std::iter::repeat_n(open.mark, open.len));
     }
     Prose::Tame(tame)
+}
+
+/// A line behind the marks of the lists and quotes that it stands in.
+struct Marked<'l> {
+    bare: &'l str,
+    has_quote: bool,
+    has_list: bool,
+    /// It is indented so far that it may be code, or go on with a paragraph.
+    is_deep: bool,
+}
+
+fn marked(line: &str) -> Marked<'_> {
+    let mut marked = Marked {
+        bare: line,
+        has_quote: false,
+        has_list: false,
+        is_deep: false,
+    };
+    // Behind a mark one space belongs to the mark.
+    let (mut column, mut most_spaces) = (0, 3);
+    loop {
+        let bare = marked.bare.trim_start_matches([' ', '\t']);
+        let spaces = &marked.bare[..marked.bare.len() - bare.len()];
+        let begin = column;
+        for space in spaces.chars() {
+            column = match space {
+                '\t' => (column / 4 + 1) * 4,
+                _ => column + 1,
+            };
+        }
+        marked.is_deep |= column - begin > most_spaces;
+        marked.bare = bare;
+        most_spaces = 4;
+        let rest = if let Some(rest) = bare.strip_prefix('>') {
+            marked.has_quote = true;
+            rest
+        } else if let Some(rest) = behind_list_mark(bare) {
+            marked.has_list = true;
+            // A mark with nothing behind it may as well underline.
+            if rest.trim().is_empty() {
+                return marked;
+            }
+            rest
+        } else {
+            return marked;
+        };
+        column += bare.len() - rest.len();
+        marked.bare = rest;
+    }
+}
+
+/// What follows the mark of a list's item, where the line begins with one.
+fn behind_list_mark(bare: &str) -> Option<&str> {
+    let rest = bare.strip_prefix(['-', '+', '*']).or_else(|| {
+        let numberless = bare.trim_start_matches(|c: char| c.is_ascii_digit());
+        let has_number = (1..=9).contains(&(bare.len() - numberless.len()));
+        numberless.strip_prefix(['.', ')']).filter(|_| has_number)
+    })?;
+    (rest.is_empty() || rest.starts_with([' ', '\t'])).then_some(rest)
+}
+
+/// How many marks of a heading a line begins with, where it is one.
+fn heading_level(bare: &str) -> Option<usize> {
+    let rest = bare.trim_start_matches('#');
+    let n_marks = bare.len() - rest.len();
+    let is_one = (1..=6).contains(&n_marks) && (rest.is_empty() || rest.starts_with([' ', '\t']));
+    is_one.then_some(n_marks)
+}
+
+/// Whether a line begins what is the name of a link, or may be once the next lines are read.
+fn begins_a_label(bare: &str) -> bool {
+    let Some(label) = bare.strip_prefix('[') else {
+        return false;
+    };
+    let mut rest = label.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '\\' => drop(rest.next()),
+            ']' => return rest.as_str().starts_with(':'),
+            _ => {}
+        }
+    }
+    true
 }
 
 /// The fence a line at the left margin opens.

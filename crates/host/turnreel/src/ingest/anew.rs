@@ -1,0 +1,50 @@
+//! Logs that go on under another epoch, as where somebody put an older one in the place of one that was put away: who opens it
+//! finds that, and those who follow are told.
+
+use std::sync::Arc;
+
+use chat_store::SessionId;
+use tokio::runtime::Handle;
+
+use crate::error::ApiError;
+use crate::live::Live;
+use crate::state::State;
+
+/// Tells those who follow a session, from now on, whoever finds that its log goes on under another epoch.
+pub(crate) fn follow_epochs(state: &State) {
+    let weak = state.downgrade();
+    let runtime = Handle::try_current().ok();
+    let told = move |id: &SessionId| {
+        let runtime = runtime.clone().or_else(|| Handle::try_current().ok());
+        let (Some(state), Some(runtime)) = (weak.upgrade(), runtime) else {
+            return;
+        };
+        let Some(live) = state.live_to_write(id) else {
+            return;
+        };
+        runtime.spawn(async move {
+            if let Err(why) = bring_up(&state, &live).await {
+                tracing::warn!("could not look at a log: {}", why.message);
+            }
+        });
+    };
+    state.store.tell_of_epochs(Box::new(told));
+}
+
+/// Brings those who follow the session to where its log is, where that goes on under another epoch than they were told.
+///
+/// # Errors
+///
+/// Where the server stops.
+pub(crate) async fn bring_up(state: &State, live: &Arc<Live>) -> Result<(), ApiError> {
+    // Who wrote to it tells of it before it lets go.
+    let _writer = live.writer.lock().await;
+    let session = live.session.clone();
+    let looking = move || (session.position(), session.summary());
+    let (position, summary) = tokio::task::spawn_blocking(looking).await?;
+    if position.0 != live.position().0 {
+        state.forget_remembered(live.session.id());
+        live.realign(position, summary, false, &state.list);
+    }
+    Ok(())
+}
