@@ -18,9 +18,12 @@ const MAX_KEYS: usize = 10_000;
 /// Events that a batch may stand for, where others were folded into its items: of the longest run, which is one item, all.
 const MOST_FOLDED: usize = 64 * 1024 + 1000;
 
-/// No name of a turn, a response, an agent, a call or a request is longer, in bytes: they are kept in memory, and stand in
-/// what is told of the session.
-const NAME_BYTES: usize = 1024;
+/// No id of a request is longer, in bytes.
+const REQUEST_BYTES: usize = 1024;
+
+/// No name of a turn, a response, an agent or a call is longer, in bytes: some are kept in memory. Gateways put what a model
+/// signed into the ids of its calls, which is some thousand bytes.
+const NAME_BYTES: usize = 64 * 1024;
 
 /// How long an id may be.
 const ID_BYTES: usize = 128;
@@ -186,13 +189,11 @@ fn read_event(text: &str, session: &SessionId, depth: usize) -> Result<ChatEvent
     }
     // Its numbers are another log's. Without them all is known of it that is known here.
     event.seq = None;
-    let is_long = |name: Option<&str>| name.is_some_and(|name| name.len() > NAME_BYTES);
-    let long = names_of(&event)
-        .into_iter()
-        .find(|(_, name)| is_long(*name));
-    if let Some(field) = long.map(|(field, _)| field) {
-        let why = format!("{field}: over the limit of {NAME_BYTES} bytes");
-        return refuse(field, &why);
+    for (field, name, most_bytes) in names_of(&event) {
+        if name.is_some_and(|name| name.len() > most_bytes) {
+            let why = format!("{field}: over the limit of {most_bytes} bytes");
+            return refuse(field, &why);
+        }
     }
     let folded = Folded::of(&event);
     if folded
@@ -213,8 +214,8 @@ fn read_event(text: &str, session: &SessionId, depth: usize) -> Result<ChatEvent
     Ok(event)
 }
 
-/// By what other events know what this one is about, and the fields that say it.
-fn names_of(event: &ChatEvent) -> [(&'static str, Option<&str>); 6] {
+/// By what other events know what this one is about, the fields that say it, and how long it may be.
+fn names_of(event: &ChatEvent) -> [(&'static str, Option<&str>, usize); 6] {
     let (call, request) = match &event.payload {
         Payload::ToolCall(it) => (Some(&it.tool_call_id), None),
         Payload::ToolInputChunk(it) => (Some(&it.tool_call_id), None),
@@ -229,12 +230,20 @@ fn names_of(event: &ChatEvent) -> [(&'static str, Option<&str>); 6] {
         _ => (None, None),
     };
     [
-        ("turnId", event.turn_id.as_deref()),
-        ("responseId", event.response_id.as_deref()),
-        ("agentId", event.agent_id.as_deref()),
-        ("parentToolCallId", event.parent_tool_call_id.as_deref()),
-        ("payload.toolCallId", call.map(String::as_str)),
-        ("payload.requestId", request.map(String::as_str)),
+        ("turnId", event.turn_id.as_deref(), NAME_BYTES),
+        ("responseId", event.response_id.as_deref(), NAME_BYTES),
+        ("agentId", event.agent_id.as_deref(), NAME_BYTES),
+        (
+            "parentToolCallId",
+            event.parent_tool_call_id.as_deref(),
+            NAME_BYTES,
+        ),
+        ("payload.toolCallId", call.map(String::as_str), NAME_BYTES),
+        (
+            "payload.requestId",
+            request.map(String::as_str),
+            REQUEST_BYTES,
+        ),
     ]
 }
 

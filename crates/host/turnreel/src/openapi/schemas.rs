@@ -10,7 +10,8 @@ pub(super) fn all() -> Value {
     let count = json!({"type": "integer", "minimum": 0, "maximum": 9_007_199_254_740_991_u64});
     let time = json!({"type": "integer", "minimum": i64::MIN, "maximum": i64::MAX});
     let text = json!({"type": "string"});
-    let name = json!({"type": "string", "maxLength": 1024, "description": "At most 1,024 bytes."});
+    let name =
+        json!({"type": "string", "maxLength": 65_536, "description": "At most 65,536 bytes."});
     json!({
         "Object": {"type": "object"},
         "Text": text,

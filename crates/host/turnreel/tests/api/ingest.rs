@@ -455,7 +455,12 @@ fn names_that_are_longer_than_any_agent_gives_are_refused_one_by_one() {
         "payload.toolCallId",
         "payload.requestId",
     ] {
-        let batch = [1024, 1025].map(|n_bytes| event(field, &"n".repeat(n_bytes)));
+        let most = if field.ends_with("requestId") {
+            1024
+        } else {
+            65_536
+        };
+        let batch = [most, most + 1].map(|n_bytes| event(field, &"n".repeat(n_bytes)));
         let (status, answer) = server.post("s1", &json!(batch));
         assert_eq!(status, 200, "{answer}");
         let results = &answer["results"];
@@ -466,7 +471,7 @@ fn names_that_are_longer_than_any_agent_gives_are_refused_one_by_one() {
             (
                 &json!("rejected"),
                 &json!(field),
-                &json!(format!("{field}: over the limit of 1024 bytes"))
+                &json!(format!("{field}: over the limit of {most} bytes"))
             ),
             "{answer}"
         );
