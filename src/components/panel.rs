@@ -69,7 +69,7 @@ pub(crate) struct PanelState {
     closed_folders: ArcRwSignal<BTreeSet<String>>,
     /// The row of the tree that Tab leads to, by its path.
     tree_row: ArcRwSignal<Option<String>>,
-    /// Files the reader has seen, with how many edits they had then: what changes again is to be seen again.
+    /// Edits the reader has seen: a file is seen where all of its edits are, and what changes again is to be seen again.
     viewed: ArcRwSignal<BTreeSet<BlockId>>,
     n_files_shown: ArcRwSignal<usize>,
     selected: ArcRwSignal<Option<BlockId>>,

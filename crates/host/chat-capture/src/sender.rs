@@ -144,7 +144,7 @@ impl<'a> Sender<'a> {
         let _ = self.end(at, &mut rest);
         for (session_id, why) in &self.left {
             let note = format!("{why}: {session_id}; it waits for a token that may send to it");
-            self.account.note(note);
+            self.account.note_last(note);
         }
         // Of a spool that stays, what was refused comes again with it.
         let kept = match self.left.is_empty() {
@@ -248,7 +248,7 @@ impl<'a> Sender<'a> {
         if self.left.contains_key(&batch.session_id) {
             return Ok(());
         }
-        let n_parts = self.account.n_parts();
+        let mark = self.account.mark();
         loop {
             let why = match self.send_once(batch, is_end) {
                 Ok(sent) => {
@@ -257,7 +257,7 @@ impl<'a> Sender<'a> {
                 }
                 Err(why) => why,
             };
-            self.account.go_back(n_parts);
+            self.account.go_back(&mark);
             if let Error::NotFound { .. } = why {
                 self.tries = 0;
                 self.left.insert(batch.session_id.clone(), why.to_string());

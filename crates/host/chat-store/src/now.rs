@@ -132,8 +132,9 @@ impl Now {
                 let id = kept_name(&result.tool_call_id);
                 self.calls.retain(|call| call.id != id);
             }
-            // A sub-agent that fails leaves those beside it as they are.
-            Payload::ErrorEvent(_) if event.parent_tool_call_id.is_some() => {}
+            // A sub-agent that fails or is stopped leaves those beside it as they are.
+            Payload::ErrorEvent(_) | Payload::Interrupt(_)
+                if event.parent_tool_call_id.is_some() => {}
             // Nothing of a turn runs or waits behind its end; without its name, nothing at all does.
             Payload::TurnEnd(_) | Payload::Interrupt(_) | Payload::ErrorEvent(_) => {
                 let turn_id = turn_of(event);

@@ -192,6 +192,7 @@ impl Summary {
                 self.title = gist::title(&message.text.preview()).map(|title| one_line(&title));
             }
             Payload::TurnEnd(_) if self.now.has_turn() => {}
+            Payload::Interrupt(_) if event.parent_tool_call_id.is_some() => {}
             Payload::TurnEnd(_) | Payload::Interrupt(_) => "idle".clone_into(&mut self.status),
             // A turn that failed is over, unless the agent goes on with it: then its next call says so.
             Payload::ErrorEvent(_)
@@ -240,7 +241,7 @@ impl Summary {
                     (_, _) => "completed",
                 })
             }
-            Payload::Interrupt(_) => Some("interrupted"),
+            Payload::Interrupt(_) if is_main => Some("interrupted"),
             Payload::ErrorEvent(error) if is_main => {
                 self.failure = first_line(&error.message);
                 Some("failed")

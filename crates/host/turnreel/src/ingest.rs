@@ -22,7 +22,7 @@ use answers::Hold;
 use items::Items;
 use storing::append_as_writer_at;
 
-pub(crate) use anew::{bring_up, follow_epochs};
+pub(crate) use anew::{bring_up, follow_epochs, is_another};
 pub(crate) use batch::{Rejected, is_event_id, n_events, read_batch};
 pub(crate) use reply::{Answer, Item};
 pub(crate) use storing::{

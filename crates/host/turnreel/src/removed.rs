@@ -125,7 +125,9 @@ fn tell(state: &State, mut sessions: Vec<Arc<Live>>) -> Result<bool, chat_store:
         .without_log(ids.collect())?
         .into_iter()
         .collect();
-    for (live, _writer) in &held {
+    let n_held = held.len();
+    // Each is let go as soon as it is told: a log that is back is read.
+    for (live, _writer) in held {
         let is_removed = missing.contains(live.session.id());
         if live.is_removed() != is_removed {
             state.forget_remembered(live.session.id());
@@ -135,7 +137,7 @@ fn tell(state: &State, mut sessions: Vec<Arc<Live>>) -> Result<bool, chat_store:
             live.set_removed(is_removed, &state.list);
         }
     }
-    Ok(held.len() == n_sessions)
+    Ok(n_held == n_sessions)
 }
 
 /// What was brought back may be another log than went. The caller holds the session's `writer`.

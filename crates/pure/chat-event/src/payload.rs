@@ -79,7 +79,7 @@ payload_struct! {
     UserMessage {
         /// What was written.
         text: Body = "text" required,
-        /// `[{name?, mediaType, data | ref}]`.
+        /// `[{name?, mediaType, data | text | ref}]`.
         attachments: Option<Json> = "attachments" optional,
     }
 }

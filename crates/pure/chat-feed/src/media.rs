@@ -29,7 +29,7 @@ pub struct Attachment {
 }
 
 impl Attachment {
-    /// What is attached, in order: `[{name?, mediaType, data | ref}]`.
+    /// What is attached, in order: `[{name?, mediaType, data | text | ref}]`.
     ///
     /// ```
     /// use chat_event::Json;

@@ -256,7 +256,7 @@ fn pictures_of_a_prompt_that_waited_stand_beside_its_words() {
 }
 
 #[test]
-fn what_a_document_of_text_says_is_its_data_and_no_address() {
+fn what_a_document_of_text_says_is_its_text_and_no_address() {
     let sources = [
         json!({"type": "text", "media_type": "text/plain", "data": "All of it"}),
         json!({"type": "url", "url": "https://example.com/a.pdf"}),
@@ -276,7 +276,7 @@ fn what_a_document_of_text_says_is_its_data_and_no_address() {
     assert_eq!(
         attached.unwrap().to_value(),
         json!([
-            {"name": "a", "mediaType": "text/plain", "data": "All of it"},
+            {"name": "a", "mediaType": "text/plain", "text": "All of it"},
             {"name": "a", "mediaType": "application/octet-stream", "ref": "https://example.com/a.pdf"},
             {"name": "a", "mediaType": "application/octet-stream", "ref": "file_1"},
         ])

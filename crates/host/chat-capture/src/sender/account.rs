@@ -9,6 +9,13 @@ use crate::spool::{Batch, Refused};
 /// What the operator should know at the end, at most so many lines of it.
 const MAX_NOTES: usize = 10;
 
+/// What a batch found when it was sent first: it is counted once, however often it is sent.
+pub(super) struct Mark {
+    n_parts: usize,
+    n_told: BTreeMap<String, usize>,
+    n_there: BTreeMap<String, usize>,
+}
+
 pub(super) struct Account {
     /// Beside what is kept of what the server refuses.
     spool_dir: PathBuf,
@@ -47,9 +54,20 @@ impl Account {
         self.refused.n_parts()
     }
 
-    /// A batch is sent again: what was refused since there were so many is refused again.
-    pub(super) fn go_back(&mut self, n_parts: usize) {
-        self.refused.truncate(n_parts);
+    /// How it stands before a batch is sent.
+    pub(super) fn mark(&self) -> Mark {
+        Mark {
+            n_parts: self.n_parts(),
+            n_told: self.n_told.clone(),
+            n_there: self.n_there.clone(),
+        }
+    }
+
+    /// The batch is sent again: what was refused and counted since then comes again.
+    pub(super) fn go_back(&mut self, mark: &Mark) {
+        self.refused.truncate(mark.n_parts);
+        self.n_told.clone_from(&mark.n_told);
+        self.n_there.clone_from(&mark.n_there);
     }
 
     /// The same was told before; what has no time of its own had another one then.
@@ -84,6 +102,11 @@ impl Account {
         if self.notes.len() < MAX_NOTES && self.notes.last() != Some(&note) {
             self.notes.push(note);
         }
+    }
+
+    /// The same of what must be known, whatever was said before.
+    pub(super) fn note_last(&mut self, note: String) {
+        self.notes.push(note);
     }
 
     pub(super) fn take_notes(&mut self) -> Vec<String> {

@@ -120,7 +120,10 @@ impl Rows {
                 let was_stopped = end.outcome.as_deref() == Some("interrupted");
                 self.close(origin, was_stopped, false);
             }
-            Payload::Interrupt(_) => self.close(origin, true, false),
+            // A sub-agent that is stopped stops nothing beside it.
+            Payload::Interrupt(_) if event.parent_tool_call_id.is_none() => {
+                self.close(origin, true, false);
+            }
             Payload::SessionEnd(_) => self.close(origin, false, true),
             Payload::FileEdit(edit) => self.changes.push(Change::of(edit, origin)),
             Payload::ErrorEvent(error) => self.errors.push(Failure::of(error, origin)),

@@ -31,6 +31,27 @@ pub(crate) fn follow_epochs(state: &State) {
     state.store.tell_of_epochs(Box::new(told));
 }
 
+/// Whether another log stands in the place of a session's than was known; all that was remembered of the other one is
+/// forgotten then.
+///
+/// # Errors
+///
+/// Where the server stops.
+pub(crate) async fn is_another(state: &State, id: &SessionId) -> Result<bool, ApiError> {
+    let Some(live) = state.live(id) else {
+        return Ok(false);
+    };
+    let known = live.position().0;
+    let session = live.session.clone();
+    let looked = tokio::task::spawn_blocking(move || session.look_anew()).await?;
+    if let Err(why) = looked {
+        // Who writes to it hears why.
+        tracing::warn!(session = id.as_str(), "{why}");
+    }
+    bring_up(state, &live).await?;
+    Ok(live.position().0 != known)
+}
+
 /// Brings those who follow the session to where its log is, where that goes on under another epoch than they were told.
 ///
 /// # Errors

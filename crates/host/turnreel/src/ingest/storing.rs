@@ -157,8 +157,11 @@ async fn store_as_writer(
     };
     let goes_on_anew = live.position().0 != published.epoch;
     if goes_on_anew {
-        // Not all that was asked before stands in the log that goes on under another one.
-        state.requests.forget(live.session.id());
+        // Not all that was asked or numbered before stands in the log that goes on under another one.
+        let id = live.session.id();
+        state.requests.forget(id);
+        state.producers.forget(id);
+        state.tasks.forget(id);
     }
     state.requests.note(live.session.id(), &stored);
     let mut stored: Vec<Told> = stored.into_iter().map(Told::new).collect();

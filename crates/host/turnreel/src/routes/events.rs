@@ -60,7 +60,7 @@ pub(super) async fn post(
     let atomic = matches!(query.atomic.as_deref(), Some("1" | "true"));
     let mut numbered = state.producers.enter(&id, &headers).await?;
     if numbered.as_ref().is_some_and(|numbered| numbered.repeated)
-        && removed::is_gone(&state, &id).await
+        && (removed::is_gone(&state, &id).await || ingest::is_another(&state, &id).await?)
     {
         // The log that had it is not there any more.
         state.producers.forget(&id);

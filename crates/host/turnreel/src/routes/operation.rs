@@ -121,26 +121,31 @@ pub(super) async fn ready(FromState(state): FromState<State>) -> (StatusCode, Js
 
 async fn look(state: &State) -> StoreFound {
     let readiness = &state.readiness;
-    let last = *locked(&readiness.known);
-    if let Some(Known { at, found }) = last
-        && at.elapsed() < KEPT
-    {
-        return found;
-    }
     let hangs = |before: StoreFound| StoreFound {
         hangs: true,
         ..before
     };
-    let Ok(turn) = readiness.looking.clone().try_lock_owned() else {
-        // Another looks: those who ask meanwhile do not all wait for a disk that hangs.
-        return match last {
-            Some(Known { at, found }) if at.elapsed() >= STORE_WAIT => hangs(found),
-            last => last.map(|known| known.found).unwrap_or_default(),
+    let (turn, before) = {
+        // Held until it is known since when somebody looks, so that nobody takes the look before for one that hangs.
+        let mut known = locked(&readiness.known);
+        let last = *known;
+        if let Some(Known { at, found }) = last
+            && at.elapsed() < KEPT
+        {
+            return found;
+        }
+        let Ok(turn) = readiness.looking.clone().try_lock_owned() else {
+            // Another looks: those who ask meanwhile do not all wait for a disk that hangs.
+            return match last {
+                Some(Known { at, found }) if at.elapsed() >= STORE_WAIT => hangs(found),
+                last => last.map(|known| known.found).unwrap_or_default(),
+            };
         };
+        let before = last.map(|known| known.found).unwrap_or_default();
+        let at = Instant::now();
+        *known = Some(Known { at, found: before });
+        (turn, before)
     };
-    let (at, before) = (Instant::now(), last.map(|known| known.found));
-    let before = before.unwrap_or_default();
-    *locked(&readiness.known) = Some(Known { at, found: before });
     let looked = state.clone();
     let looking = tokio::task::spawn_blocking(move || {
         let found = look_at(&looked);

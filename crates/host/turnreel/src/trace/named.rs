@@ -62,7 +62,8 @@ pub(crate) fn find(named: &Path, data: Option<PathBuf>) -> Result<Named, String>
 /// Whether what has that name is no file: a pipe or a device gives what it has once, and its end is that of what it gives, as
 /// it is with standard input.
 pub(crate) fn gives_once(path: &Path) -> bool {
-    path.metadata().is_ok_and(|found| !found.is_file())
+    path.metadata()
+        .is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
 /// Where events of a session whose id begins so wait for their server.

@@ -157,6 +157,9 @@ fn end(event: &ChatEvent, piece: &ChatEvent) -> End {
         // What runs behind a turn's end prints on.
         _ if is_output => End::None,
         (Payload::TurnStart(_), _) if is_agents && piece.turn_id != event.turn_id => End::Whole,
+        (Payload::Interrupt(_), _) if piece.parent_tool_call_id != event.parent_tool_call_id => {
+            End::None
+        }
         (Payload::TurnEnd(_) | Payload::Interrupt(_), _) if is_agents && is_turns => End::Turn,
         _ => End::None,
     }

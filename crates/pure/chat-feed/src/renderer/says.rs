@@ -92,16 +92,21 @@ impl ChatRenderer {
         let changes = self.plan_changes(&place, &plan.entries);
         let body = BlockBody::Plan(plan.entries.clone());
         // A turn has one plan of each agent.
-        let known = self.newest_plans.get(&place.parent).copied();
-        let known =
-            known.filter(|&id| self.feed.contains(id) && self.feed.block(id).turn == place.turn);
+        let plans = &self.turn_works[place.turn.0 as usize].plans;
+        let known = plans.get(&place.parent).copied();
+        let known = known.filter(|&id| self.feed.contains(id));
         let id = match known {
             Some(id) => {
                 self.feed.slot(id).block.body = body;
                 self.update(id);
                 id
             }
-            None => self.insert(&place, body),
+            None => {
+                let id = self.insert(&place, body);
+                let plans = &mut self.turn_works[place.turn.0 as usize].plans;
+                plans.insert(place.parent, id);
+                id
+            }
         };
         self.note_plan_step(id, changes);
     }

@@ -1,6 +1,6 @@
 //! Turns: where they begin and end, and that nothing of a turn runs when it is over.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chat_event::ChatEvent;
 use chat_event::payload::{SessionEnd, TurnEnd, TurnStart, Usage};
@@ -26,6 +26,8 @@ pub(super) struct TurnWork {
     pub(super) owed: Option<Box<TurnEndBlock>>,
     /// That end is a guess of a source that does not know; one that knows may come.
     pub(super) guessed: bool,
+    /// The rows of its plans, by the agents that they are of.
+    pub(super) plans: BTreeMap<Option<BlockId>, BlockId>,
     /// Whether it is over for good.
     pub(super) closed: bool,
     /// What runs in it.
@@ -42,6 +44,7 @@ chat_event::pack_fields!(TurnWork {
     foot,
     owed,
     guessed,
+    plans,
     closed,
     open_calls,
     open_parts,

@@ -64,6 +64,8 @@ pub(super) struct Row {
     content: Content,
     /// Bytes beyond the most columns, and beyond the most marks of a cell.
     cut_bytes: u64,
+    /// About what combining characters take, those of cells that were written over since included.
+    mark_bytes: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -87,6 +89,7 @@ impl Row {
         Row {
             content,
             cut_bytes: 0,
+            mark_bytes: 0,
         }
     }
 
@@ -112,13 +115,7 @@ impl Row {
             Content::Text { text, runs, .. } => {
                 64 + text.len() + runs.len() * size_of::<(usize, Style)>()
             }
-            Content::Cells(cells) => {
-                let marks = cells.iter().filter_map(|cell| cell.marks.as_ref());
-                let marks: usize = marks
-                    .map(|marks| size_of::<String>() + marks.capacity())
-                    .sum();
-                64 + cells.len() * size_of::<Cell>() + marks
-            }
+            Content::Cells(cells) => 64 + cells.len() * size_of::<Cell>() + self.mark_bytes,
         }
     }
 
@@ -163,6 +160,7 @@ impl Row {
             for (end, style) in runs {
                 for char in text[start..*end].chars() {
                     self.cut_bytes += push_char(&mut cells, char, *style);
+                    self.mark_bytes += mark_size(char);
                 }
                 start = *end;
             }
@@ -189,7 +187,11 @@ impl Row {
             return column;
         }
         if width == 0 {
-            self.cut_bytes += mark(cells, column, char, style);
+            let n_cut = mark(cells, column, char, style);
+            self.cut_bytes += n_cut;
+            if n_cut == 0 {
+                self.mark_bytes += mark_size(char);
+            }
             return column;
         }
         // A tab only moves over what is there.
@@ -359,6 +361,14 @@ fn mark(cells: &mut Vec<Cell>, column: usize, char: char, style: Style) -> u64 {
         None => cells.push(Cell::new(char, style)),
     }
     0
+}
+
+/// What a combining character takes beside its cell.
+fn mark_size(char: char) -> usize {
+    match char.width() {
+        Some(0) => size_of::<String>() + char.len_utf8(),
+        _ => 0,
+    }
 }
 
 /// Parts the character that reaches over a column from what is at it: both halves become blank.

@@ -139,6 +139,7 @@ fn plans_of_agents_side_by_side_are_one_row_each() {
         of_agent("b", "six"),
         own("t", "seven"),
         own("later", "eight"),
+        own("t", "nine"),
     ]);
     let plans = renderer
         .feed()
@@ -147,6 +148,6 @@ fn plans_of_agents_side_by_side_are_one_row_each() {
             BlockBody::Plan(entries) => Some((block.depth, entries[0].content.as_str())),
             _ => None,
         });
-    let newest = [(1, "five"), (1, "six"), (0, "seven"), (0, "eight")];
+    let newest = [(1, "five"), (1, "six"), (0, "nine"), (0, "eight")];
     assert_eq!(plans.collect::<Vec<_>>(), newest);
 }

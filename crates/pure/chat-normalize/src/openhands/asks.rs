@@ -52,6 +52,12 @@ impl Session {
         self.rests
     }
 
+    /// The agent runs: what waited runs now, and the turn goes on.
+    pub(crate) fn goes_on(&mut self, emitter: &mut Emitter) {
+        self.rests = false;
+        self.answer_all(emitter, "allow");
+    }
+
     /// Nothing more comes for now: what was refused is over.
     pub(crate) fn rest(&mut self, emitter: &mut Emitter) {
         self.fail(emitter);

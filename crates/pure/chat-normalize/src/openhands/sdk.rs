@@ -237,8 +237,7 @@ fn state(session: &mut Session, emitter: &mut Emitter, id: &str, event: &Value) 
                 "idle" if session.is_refused() => emitter.pass_over("rest before a refusal"),
                 state => {
                     if state == "running" {
-                        // What waited runs now.
-                        session.answer_all(emitter, "allow");
+                        session.goes_on(emitter);
                     }
                     session.state(emitter, id, state, "");
                 }

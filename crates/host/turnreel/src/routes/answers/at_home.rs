@@ -72,11 +72,9 @@ async fn said_at(state: &State, home: &str, path: &str, grant: &Grant) -> Result
     let answer = fleet.hand_on(&member, &errand).await.map_err(failed)?;
     match answer.status() {
         StatusCode::OK => {}
-        // It has not what the log has yet.
-        StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS => {
-            return Err(fleet::away());
-        }
-        _ => return Err(is_gone()),
+        StatusCode::GONE | StatusCode::NOT_FOUND => return Err(is_gone()),
+        // It has not what the log has yet, or is in trouble of its own.
+        _ => return Err(fleet::away()),
     }
     let body = to_bytes(answer.into_body(), TOLD_BYTES).await;
     let body = body.map_err(|why| failed(why.to_string()))?;

@@ -195,7 +195,7 @@ impl ClaudeTranscript {
     }
 }
 
-/// Pictures and documents beside a user's words: `[{name?, mediaType, data | ref}]`.
+/// Pictures and documents beside a user's words: `[{name?, mediaType, data | text | ref}]`.
 pub(crate) fn attachments(blocks: &[Value]) -> Option<Json> {
     let mut found = Vec::new();
     for block in blocks {
@@ -209,8 +209,9 @@ pub(crate) fn attachments(blocks: &[Value]) -> Option<Json> {
         }
         let media_type = str_of(source, "media_type").unwrap_or("application/octet-stream");
         attachment.insert("mediaType".to_owned(), Value::from(media_type));
-        // What a text document says stands there as well; the others say where it lies.
+        // Of a document of text that is the text; others are in Base64, or say where they lie.
         let (key, value) = match source.get("data").filter(|data| !data.is_null()) {
+            Some(text) if str_of(source, "type") == Some("text") => ("text", Some(text)),
             Some(data) => ("data", Some(data)),
             None => {
                 let at = ["url", "file_id"].iter().find_map(|key| source.get(*key));
