@@ -2,9 +2,9 @@
 
 use crate::support::{id, open};
 use chat_event::payload::{
-    AssistantChunk, AssistantDone, ErrorEvent, Notice, PermissionRequest, PermissionResolved,
-    SessionEnd, SessionStart, ThinkingChunk, ThinkingDone, ToolCall, ToolInputChunk, ToolResult,
-    TurnEnd, TurnStart, Usage, UserMessage,
+    AssistantChunk, AssistantDone, ErrorEvent, Interrupt, Notice, PermissionRequest,
+    PermissionResolved, SessionEnd, SessionStart, ThinkingChunk, ThinkingDone, ToolCall,
+    ToolInputChunk, ToolResult, TurnEnd, TurnStart, Usage, UserMessage,
 };
 use chat_event::{ChatEvent, Payload};
 use chat_store::Summary;
@@ -130,6 +130,37 @@ fn a_failure_is_told_until_work_goes_on() {
     assert_eq!(status(vec![start(), prompt()]), "busy");
     assert_eq!(status(vec![start(), prompt(), error()]), "idle");
     assert_eq!(status(vec![start(), prompt(), error(), call()]), "busy");
+}
+
+#[test]
+fn a_sub_agent_that_is_stopped_or_fails_stops_nothing_beside_it() {
+    let stops: [Payload; 2] = [Interrupt::default().into(), ErrorEvent::default().into()];
+    for stop in stops {
+        let dir = tempfile::tempdir().unwrap();
+        let store = open(dir.path());
+        let session = store.session_or_new(&id("s1")).unwrap();
+        let call = |id: &str| ToolCall {
+            tool_call_id: id.to_owned(),
+            tool_name: "Task".to_owned(),
+            ..ToolCall::default()
+        };
+        let of_turn = |id: &str, payload: Payload| {
+            let mut event = ChatEvent::new(id, 1, "s1", payload);
+            event.turn_id = Some("t1".to_owned());
+            event
+        };
+        let mut stopped = of_turn("e3", stop);
+        stopped.parent_tool_call_id = Some("a".to_owned());
+        let events = vec![
+            of_turn("e0", TurnStart::default().into()),
+            of_turn("e1", call("a").into()),
+            of_turn("e2", call("b").into()),
+            stopped,
+        ];
+        session.append(events, false, 1000).unwrap();
+        let summary = session.summary();
+        assert_eq!((summary.status.as_str(), &summary.outcome), ("busy", &None));
+    }
 }
 
 #[test]

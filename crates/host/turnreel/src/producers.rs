@@ -86,6 +86,12 @@ impl Producers {
         places.retain(|(of, _), _| of != session);
     }
 
+    /// Another log is in the place of the session's: its producers begin anew, but for those whose batches it was found by.
+    pub(crate) fn forget_resting(&self, session: &SessionId) {
+        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        places.retain(|(of, _), place| of != session || Arc::strong_count(place) > 1);
+    }
+
     fn place(&self, session: &SessionId, id: String) -> Place {
         let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if places.len() >= MAX_PRODUCERS {

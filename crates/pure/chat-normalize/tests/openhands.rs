@@ -517,19 +517,32 @@ fn a_turn_whose_calls_were_all_refused_is_over_once_it_is_quiet() {
             json!({"source": "environment", "action_id": "a1", "tool_call_id": "c1", "rejection_reason": "No"}),
         ),
     ];
-    let context = Context {
-        session_id: Some("s".to_owned()),
-        ..Context::default()
+    let read = |lines: &[Value]| {
+        let context = Context {
+            session_id: Some("s".to_owned()),
+            ..Context::default()
+        };
+        let mut reader = SessionReader::with_dialect(context, Dialect::OpenHands);
+        let mut events = Vec::new();
+        for line in lines {
+            let line = format!("{line}\n");
+            reader.push(line.as_bytes(), 0, &mut events).unwrap();
+        }
+        (reader, events)
     };
-    let mut reader = SessionReader::with_dialect(context, Dialect::OpenHands);
-    let mut events = Vec::new();
-    for line in &lines {
-        let line = format!("{line}\n");
-        reader.push(line.as_bytes(), 0, &mut events).unwrap();
-    }
+    let (mut reader, mut events) = read(&lines);
     assert_eq!(told(&events).last().unwrap(), "failed c1 rejected");
     reader.quiet(10_000, &mut events);
     assert_eq!(told(&events).last().unwrap(), "end interrupted");
+    // Where the agent goes on, a pause is no end.
+    let runs = sdk(
+        "ConversationStateUpdateEvent",
+        "g",
+        json!({"source": "environment", "key": "execution_status", "value": "running"}),
+    );
+    let (mut reader, mut events) = read(&[&lines[..], &[runs]].concat());
+    reader.quiet(10_000, &mut events);
+    assert_eq!(told(&events).last().unwrap(), "failed c1 rejected");
 }
 
 #[test]

@@ -160,8 +160,7 @@ async fn store_as_writer(
         // Not all that was asked or numbered before stands in the log that goes on under another one.
         let id = live.session.id();
         state.requests.forget(id);
-        state.producers.forget(id);
-        state.tasks.forget(id);
+        state.producers.forget_resting(id);
     }
     state.requests.note(live.session.id(), &stored);
     let mut stored: Vec<Told> = stored.into_iter().map(Told::new).collect();

@@ -125,3 +125,30 @@ fn followers_hear_of_another_log_also_where_all_that_is_sent_to_it_is_there() {
     let epoch = is_read_through(&server).unwrap();
     assert_eq!(answer["epoch"], epoch.as_str());
 }
+
+#[test]
+fn a_numbered_batch_that_the_log_before_had_is_stored_in_the_one_in_its_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    server.post("s1", &chunks(1, 3));
+    let log = log_of(dir.path(), "s1");
+    let backup = std::fs::read(&log).unwrap();
+    let more = "Producer-Id: p\r\nProducer-Epoch: 1\r\nProducer-Seq: 0\r\n";
+    let send = || {
+        let body = chunks(4, 4).to_string();
+        let more = format!(
+            "{more}Content-Type: application/json\r\nContent-Length: {}\r\n",
+            body.len()
+        );
+        let path = "/api/v1/sessions/s1/events";
+        server
+            .exchange("POST", path, Some(&server.token), &more, &body)
+            .0
+    };
+    assert_eq!(send(), 200);
+    replace(&log, &backup);
+    // The answer was lost, so it comes again; the log that had it is not there any more.
+    assert_eq!(send(), 200);
+    let (_, all) = page(&server, "");
+    assert_eq!(all["events"].as_array().unwrap().len(), 4, "{all}");
+}

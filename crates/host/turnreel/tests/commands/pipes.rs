@@ -86,10 +86,11 @@ fn a_session_in_a_pipe_is_exported_and_compacted_as_standard_input_is() {
 }
 
 #[test]
-fn a_pipe_is_followed_to_its_end_and_ctrl_c_ends_it() {
+fn a_pipe_is_followed_to_its_end_and_a_signal_ends_it() {
     let dir = tempfile::tempdir().unwrap();
     let pipe = pipe_in(dir.path());
-    for signal in [None, Some("INT"), Some("TERM")] {
+    // Ctrl-C does the same, but not where these tests are run in the background.
+    for signal in [None, Some("TERM")] {
         let mut child = start(&["trace", "--follow"], &[&pipe]);
         let mut writer = open(&pipe);
         writer.write_all(prompt().as_bytes()).unwrap();

@@ -88,6 +88,8 @@ fn a_call_told_again_is_the_same_and_one_of_another_turn_with_its_id_is_another(
 fn how_calls_are_closed_is_said_by_the_first_and_which_by_the_last() {
     let turn = r#""turnId":"t1","type":"#;
     let rows = rows(&[
+        // A sub-agent's is not the turn's.
+        &format!(r#""parentToolCallId":"a",{turn}"interrupt","payload":{{}}"#),
         &format!(r#"{turn}"interrupt","payload":{{}}"#),
         &format!(r#"{turn}"turn_end","payload":{{}}"#),
         r#""turnId":"t2","type":"turn_end","payload":{"outcome":"interrupted"}"#,
@@ -100,9 +102,9 @@ fn how_calls_are_closed_is_said_by_the_first_and_which_by_the_last() {
     assert_eq!(
         closings,
         [
-            (2, false, Some("t1"), "interrupted"),
-            (3, false, Some("t2"), "interrupted"),
-            (4, true, None, "no_result"),
+            (3, false, Some("t1"), "interrupted"),
+            (4, false, Some("t2"), "interrupted"),
+            (5, true, None, "no_result"),
         ]
     );
 }
