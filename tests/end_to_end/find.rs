@@ -144,38 +144,35 @@ fn the_next_hit_is_the_nearest_where_a_line_of_folded_work_stands_above() {
             )
             .event("turn_end", &place, &json!({"outcome": "completed"}));
     }
-    let files = vec![("/near.jsonl", writer.take())];
-    on_stage("find_near", FOLDING_FEED, files, async |stage| {
-        stage.show("/near.jsonl").await;
-        // The answer of the fourth turn is at the top, right below the line that its work is folded into.
-        let to_answer = "const feed = __test.feed(), s = feed.scroller; s.dispatchEvent(new WheelEvent('wheel')); feed.goToEvent(18); await __test.rest();
-            const row = __test.rows().find((row) => row.textContent.includes('number 4'));
-            s.scrollTop += row.getBoundingClientRect().top - s.getBoundingClientRect().top + 1; await __test.rest();";
-        for (key, status) in [("Enter", "4 of 6"), ("p", "3 of 6")] {
-            stage.tab.run(to_answer).await;
-            stage.tab.run("await __test.feed().focusFeed()").await;
+    let log = writer.take();
+    // The answer of the fourth turn is at the top, right below the line that its work is folded into.
+    let to_answer = "const feed = __test.feed(), s = feed.scroller; s.dispatchEvent(new WheelEvent('wheel')); feed.goToEvent(18); await __test.rest();
+        const row = __test.rows().find((row) => row.textContent.includes('number 4'));
+        s.scrollTop += row.getBoundingClientRect().top - s.getBoundingClientRect().top + 1; await __test.rest();
+        __test.one('.find__field').focus();";
+    for (forward, status) in [(true, "4 of 6"), (false, "3 of 6")] {
+        let files = vec![("/near.jsonl", log.clone())];
+        on_stage("find_near", FOLDING_FEED, files, async |stage| {
+            stage.show("/near.jsonl").await;
+            enter(&stage).await;
             stage.tab.press("/").await;
             let ready = format!("({FOUND}).focus === 'find__field'");
             stage.tab.wait_for("the field", SHORT, &ready).await;
+            stage.tab.run(to_answer).await;
             stage.tab.type_text("quokka").await;
             wait_for_status(&stage, "6 found").await;
-            match key {
-                "Enter" => stage.tab.press("Enter").await,
-                _ => {
+            match forward {
+                true => stage.tab.press("Enter").await,
+                false => {
                     stage
                         .tab
-                        .run("__test.one('.find [aria-label^=Previous]').click()")
-                        .await
+                        .run("__test.one('.find [aria-label=\"Previous hit\"]').click()")
+                        .await;
                 }
             }
             wait_for_status(&stage, status).await;
-            stage.tab.press("Escape").await;
-            stage
-                .tab
-                .wait_for("the bar to go", SHORT, "!__test.one('.find')")
-                .await;
-        }
-    });
+        });
+    }
 }
 
 #[test]

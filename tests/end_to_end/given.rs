@@ -161,6 +161,7 @@ fn what_was_given_is_there_again_where_the_element_comes_back() {
                 .await;
             tab.wait_for(&format!("{says}, again"), SHORT, &shown).await;
         }
+        tab.run("__test.feed().removeAttribute('src')").await;
         // What was cleared does not come back.
         tab.run("__test.feed().clear()").await;
         tab.run(away).await;

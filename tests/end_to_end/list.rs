@@ -100,7 +100,7 @@ fn thousands_of_sessions_are_a_screen_of_rows_and_who_needs_you_is_first() {
             .await;
         // A letter with Ctrl is the browser's.
         let taken: bool = tab
-            .eval("(() => { const l = document.getElementById('sessions-list'); l.focus(); const key = (init) => !l.dispatchEvent(new KeyboardEvent('keydown', { bubbles: true, cancelable: true, ...init })); return key({ key: 'j', ctrlKey: true }) || key({ key: '/', ctrlKey: true }) || !key({ key: 'Home', ctrlKey: true }); })()")
+            .eval("(() => { const l = document.querySelector('.sessions__all'); l.focus(); const key = (init) => !l.dispatchEvent(new KeyboardEvent('keydown', { bubbles: true, cancelable: true, ...init })); return key({ key: 'j', ctrlKey: true }) || key({ key: '/', ctrlKey: true }) || !key({ key: 'Home', ctrlKey: true }); })()")
             .await;
         assert!(
             !taken,

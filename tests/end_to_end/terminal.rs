@@ -179,7 +179,7 @@ fn a_long_output_is_two_ends_and_on_request_a_window_over_all() {
 fn how_an_output_is_shown_stays_when_its_command_ends_and_all_of_it_is_copied() {
     on_stage("terminal_copied", FEED, vec![], async |stage| {
         let tab = &stage.tab;
-        let long = format!("{{\"all\": \"{}\"}}", "x".repeat(9_000));
+        let long = format!("{{\"all\": \"{}\"}}", "x".repeat(4_500));
         let printed = format!("first\n\n{long}\n");
         tab.run("__test.feed().setAttribute('verbosity', 'verbose')")
             .await;
@@ -204,11 +204,11 @@ fn how_an_output_is_shown_stays_when_its_command_ends_and_all_of_it_is_copied() 
         tab.wait_for("a text", SHORT, "copied !== ''").await;
         let copied: String = tab.eval("copied").await;
         assert_eq!(copied.trim_end(), printed.trim_end());
-        // A selection over all of it has the line with nothing in it.
-        let selected: String = tab
-            .eval("(() => { const lines = __test.all('.terminal__line'); const range = document.createRange(); range.setStartBefore(lines[0]); range.setEndAfter(lines[1]); return [lines[0].textContent, lines[1].innerHTML].join('|'); })()")
+        // Browsers leave out of what is selected a line that has nothing in it.
+        let held: bool = tab
+            .eval("__test.all('.terminal__line').filter((line) => !line.textContent).every((line) => line.querySelector('br'))")
             .await;
-        assert_eq!(selected, "first|<br>");
+        assert!(held, "a line without a text would be left out");
     });
 }
 
