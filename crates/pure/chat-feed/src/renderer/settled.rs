@@ -6,6 +6,7 @@ use chat_event::ChatEvent;
 use chat_event::payload::{ErrorEvent, Interrupt};
 
 use super::ChatRenderer;
+use super::place::Place;
 use super::texts::PartName;
 use crate::block::{BlockBody, BlockId, TurnIdx};
 use crate::session::TurnState;
@@ -75,17 +76,27 @@ impl ChatRenderer {
         }
     }
 
-    pub(super) fn interrupt(&mut self, event: &ChatEvent, interrupt: &Interrupt) {
-        let place = self.place(event);
+    /// A turn stops with all that runs in it; a sub-agent's stop is that of what runs in it alone.
+    fn stop(&mut self, event: &ChatEvent, place: &Place, how: (ToolStatus, TurnState)) {
+        let (of_calls, of_turn) = how;
         match place.parent {
-            Some(host) => self.settle_within(place.turn, host, ToolStatus::Interrupted),
+            Some(host) => self.settle_within(place.turn, host, of_calls),
             None => {
-                self.settle(place.turn, ToolStatus::Interrupted);
+                self.settle(place.turn, of_calls);
                 self.end_of_unnamed(event);
-                self.feed.turn_mut(place.turn).state = TurnState::Interrupted;
+                self.feed.turn_mut(place.turn).state = of_turn;
                 self.turn_changed(place.turn);
             }
         }
+    }
+
+    pub(super) fn interrupt(&mut self, event: &ChatEvent, interrupt: &Interrupt) {
+        let place = self.place(event);
+        self.stop(
+            event,
+            &place,
+            (ToolStatus::Interrupted, TurnState::Interrupted),
+        );
         self.insert(
             &place,
             BlockBody::Interrupt {
@@ -96,15 +107,7 @@ impl ChatRenderer {
 
     pub(super) fn error(&mut self, event: &ChatEvent, error: &ErrorEvent) {
         let place = self.place(event);
-        match place.parent {
-            Some(host) => self.settle_within(place.turn, host, ToolStatus::NoResult),
-            None => {
-                self.settle(place.turn, ToolStatus::NoResult);
-                self.end_of_unnamed(event);
-                self.feed.turn_mut(place.turn).state = TurnState::Failed;
-                self.turn_changed(place.turn);
-            }
-        }
+        self.stop(event, &place, (ToolStatus::NoResult, TurnState::Failed));
         // The same failure again is one row that counts; a sub-agent's is not that of its turn.
         let last = self.end_of(&place);
         if let Some(last) = last {
