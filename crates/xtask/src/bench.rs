@@ -6,6 +6,7 @@
 
 mod chromium;
 mod gates;
+mod passed;
 mod report;
 mod results;
 mod server;

@@ -36,7 +36,7 @@ impl Gate {
 }
 
 /// Size of the session that is scrolled, dragged and sought in.
-const SCROLLED: &str = "100000";
+pub(super) const SCROLLED: &str = "100000";
 /// Size of the session whose cost is that of starting.
 const SMALL: &str = "1000";
 /// A session as stores keep it: no chunks, many rows.

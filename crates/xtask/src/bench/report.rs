@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::gates::Gate;
+use super::passed;
 use super::results::Results;
 use crate::error::Error;
 
@@ -39,7 +40,7 @@ pub(super) fn write(
     let files = [
         ("figures.json", figures + "\n"),
         ("ratios.svg", plot(gates)),
-        ("report.md", text(about, gates)),
+        ("report.md", text(about, results, gates)),
     ];
     for (name, content) in files {
         let path = folder.join(name);
@@ -66,11 +67,11 @@ fn figures(about: &About, results: &Results, gates: &[Gate]) -> Value {
         .collect();
     json!({
         "started": about.started, "load": about.load, "reps": about.reps, "quick": about.quick, "versions": versions,
-        "gates": gates, "figures": results.all(),
+        "gates": gates, "passed": passed::figures(&passed::passed(results)), "figures": results.all(),
     })
 }
 
-fn text(about: &About, gates: &[Gate]) -> String {
+fn text(about: &About, results: &Results, gates: &[Gate]) -> String {
     let mut text = "# Turnreel beside others\n\n".to_owned();
     let day = about.started.get(..10).unwrap_or("some day");
     let _ = writeln!(
@@ -86,6 +87,7 @@ fn text(about: &About, gates: &[Gate]) -> String {
     }
     let _ = writeln!(text, "\n![Ratios beside their gates](ratios.svg)\n");
     text.push_str(&table(gates));
+    text.push_str(&passed::table(&passed::passed(results)));
     text
 }
 
