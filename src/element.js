@@ -34,8 +34,8 @@ export function defineElement(name, observed, connect) {
     #feed;
     #token;
     #early = [];
-    // Those of them that show something in place of what `src` and `session` name: what is said last is shown, as in a page.
-    #shows = new Set();
+    // Whether a script shows something in the place of what `src` and `session` name: what is said last is shown.
+    #isGiven = false;
     // What reads the streams that events come from.
     #streams = new Set();
     // Shows the files that are shown now.
@@ -71,14 +71,12 @@ export function defineElement(name, observed, connect) {
       if (this.#token !== undefined) this.token = this.#token;
       const given = this.#given;
       for (const attribute of observed) {
-        // What was given stood in the place of what they name.
-        if ((given || this.#shows.size > 0) && /^(src|session)$/.test(attribute)) continue;
+        if (this.#isGiven && /^(src|session)$/.test(attribute)) continue;
         if (this.hasAttribute(attribute)) this.#feed.attributeChanged(attribute, this.getAttribute(attribute));
       }
       this.#given = undefined;
       if (typeof given === "function") given(this.#feed);
-      else for (const piece of given ?? []) this.#feed.append(piece);
-      this.#shows.clear();
+      else for (const piece of given ?? []) this.#feed.append(piece, false);
       for (const job of this.#early.splice(0)) job(this.#feed);
     }
     disconnectedCallback() {
@@ -97,11 +95,14 @@ export function defineElement(name, observed, connect) {
     // A browser takes the style sheets from what comes into another document.
     adoptedCallback() { this.#act("adopted"); }
     attributeChangedCallback(attribute, before, value) {
-      if (before === value) return;
-      if (attribute === "src" || attribute === "session") {
+      // One that is taken away leaves what a script gave.
+      const names = value && /^(src|session)$/.test(attribute);
+      // What is named once more is shown again, where it is not what is shown.
+      if (before === value && !(names && (this.#isGiven || this.state === "error"))) return;
+      if (names) {
         this.#leave();
-        this.#early = this.#early.filter((job) => !this.#shows.has(job));
-        this.#shows.clear();
+        this.#isGiven = false;
+        this.#early = this.#early.filter((job) => !job.shows);
       }
       this.#feed?.attributeChanged(attribute, value ?? undefined);
     }
@@ -117,7 +118,7 @@ export function defineElement(name, observed, connect) {
     #act(what, value = 0) { return this.#feed?.act(what, value) ?? 0; }
     #when(job) { if (this.#feed) job(this.#feed); else this.#early.push(job); }
     #show(job) {
-      if (!this.#feed) this.#shows.add(job);
+      this.#isGiven = job.shows = true;
       this.#when(job);
     }
     #do(what, value) { this.#when((feed) => feed.act(what, Number(value ?? 0))); }
@@ -125,15 +126,22 @@ export function defineElement(name, observed, connect) {
     get token() { return this.#token; }
     set token(token) { this.#token = token ?? undefined; this.#feed?.attributeChanged("token", this.#token); }
     // An array of events, lines, or a stream of either.
-    set events(events) { this.clear(); this.append(events ?? []); }
+    set events(events) {
+      // Frameworks write nothing before they know what it is.
+      if (events == null && !this.#isGiven) return;
+      this.clear();
+      if (events != null) this.append(events);
+    }
     append(events) {
       const stream = streamOf(events);
       if (stream) this.#read(stream); else this.#push(lines(events));
     }
     #push(bytes) {
+      if (!bytes.length) return;
+      const isOpen = this.#streams.size > 0;
       this.#show((feed) => {
         this.#files = undefined;
-        feed.append(bytes);
+        feed.append(bytes, isOpen);
       });
     }
     async #read(stream) {
@@ -160,6 +168,8 @@ export function defineElement(name, observed, connect) {
           if (end) for (const bytes of begun.splice(0)) this.#push(bytes);
           begun.push(piece.slice(end));
         }
+        this.#streams.delete(from);
+        if (!this.#streams.size) this.#do("given");
       } catch (why) {
         if (!from || this.#streams.has(from)) this.#when((feed) => feed.attributeChanged("broken", String(why?.message ?? why)));
       } finally {
@@ -201,7 +211,7 @@ export function defineElement(name, observed, connect) {
     goTo(eventId) { this.#when((feed) => feed.attributeChanged("event", String(eventId))); }
     goToEvent(index) { return this.#feed?.act("event", index) ?? -1; }
     // As media elements have it; times in seconds of playing, idle stretches cut.
-    play() { this.#do("play"); }
+    async play() { this.#do("play"); }
     pause() { this.#do("pause"); }
     seek(seconds) { this.#do("seek", seconds * 1000); }
     returnToLive() { this.#do("live"); }

@@ -118,6 +118,9 @@ struct FeedElement {
     asked_with: RefCell<Option<String>>,
     running: RefCell<Option<Running>>,
     pushed: RefCell<Option<Rc<Pushed>>>,
+    streams: Cell<Streams>,
+    /// Whether what is pushed was played as the page asks, which is done once.
+    has_begun: Cell<bool>,
     /// What was pushed, and where else the session came from: for those who want all of it again.
     pushed_bytes: RefCell<Pieces>,
     origin: RefCell<Option<Origin>>,
@@ -138,9 +141,22 @@ struct FeedElement {
     behind_from: Cell<u64>,
     opening: Cell<bool>,
     state: Cell<&'static str>,
-    told_session: RefCell<Option<String>>,
+    /// What the page was told of the session: its title, its agent and its id.
+    told_session: RefCell<[String; 3]>,
     /// The event to go to once it is here.
     going_to: RefCell<Option<String>>,
+}
+
+/// The streams that bring what is pushed.
+#[derive(Clone, Copy, Default)]
+enum Streams {
+    /// There is none: it is pushed as it comes.
+    #[default]
+    None,
+    /// One is read.
+    Open,
+    /// They are at their end.
+    Done,
 }
 
 #[derive(Default)]
@@ -185,6 +201,8 @@ impl FeedElement {
             asked_with: RefCell::default(),
             running: RefCell::default(),
             pushed: RefCell::default(),
+            streams: Cell::default(),
+            has_begun: Cell::new(false),
             pushed_bytes: RefCell::default(),
             origin: RefCell::default(),
             kept: RefCell::default(),
@@ -250,17 +268,34 @@ impl FeedElement {
         }
     }
 
-    /// Tells the page the session's title, when it becomes known or changes.
+    /// Tells the page what the session is called and who it is of, when that becomes known or changes.
     fn tell_session(&self) {
-        let title = self.store.feed().session().title.clone();
-        if title.is_some() && *self.told_session.borrow() != title {
-            let text = title.clone().unwrap_or_default();
-            *self.told_session.borrow_mut() = title;
-            dom::dispatch(
-                &self.host,
-                "af-session",
-                &dom::object_of(&[("title", Member::Text(&text))]),
-            );
+        // What comes again is called what it was.
+        if self.store.event_count() == 0 {
+            return;
+        }
+        let facts = self.store.whole(|feed, _| {
+            let session = feed.session();
+            let [title, agent] = [&session.title, &session.agent].map(|it| it.as_deref());
+            let facts = [title, agent, Some(&*session.session_id)].map(Option::unwrap_or_default);
+            let is_news = *self.told_session.borrow() != facts;
+            is_news.then(|| facts.map(str::to_owned))
+        });
+        if let Some(facts) = facts {
+            self.tell_facts(facts);
+        }
+    }
+
+    fn tell_facts(&self, facts: [String; 3]) {
+        if *self.told_session.borrow() != facts {
+            self.told_session.replace(facts.clone());
+            let [title, agent, session_id] = &facts;
+            let detail = dom::object_of(&[
+                ("title", Member::Text(title)),
+                ("agent", Member::Text(agent)),
+                ("sessionId", Member::Text(session_id)),
+            ]);
+            dom::dispatch(&self.host, "af-session", &detail);
         }
     }
 

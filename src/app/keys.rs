@@ -44,10 +44,11 @@ impl Page {
         }
         let from = dom::target(event);
         let is_beside = from.is_some_and(|from| from.tag_name() == "BODY");
-        // Buttons and links are pressed by these.
+        // Buttons and links are pressed by these; the list hands on what it does not take.
         let presses = matches!(key.name.as_str(), "Enter" | " ");
+        let is_for_feed = is_beside || dom::around_event(event, LIST).is_some();
         // What a feed did not take is none of its keys.
-        if feed_of(event).is_some() || (presses && !is_beside) {
+        if feed_of(event).is_some() || (presses && !is_for_feed) {
             return;
         }
         let Some(feed) = self.feed_for_keys() else {

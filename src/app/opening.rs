@@ -93,7 +93,6 @@ impl Page {
     pub(super) fn open_again(&self) {
         let has_failed = dom::attribute(&self.feed, "state").as_deref() == Some("error");
         if let (true, Open::Session(id)) = (has_failed, self.state.open.get_untracked()) {
-            dom::remove_attribute(&self.feed, "session");
             dom::write_attribute(&self.feed, "session", &id);
         }
     }
@@ -112,7 +111,8 @@ impl Page {
         }
         let src = location::query("src").filter(|_| matches!(open, Open::Address(_)));
         match src.as_deref().and_then(first::address_of_log) {
-            // It may be read already.
+            // It is read already, or has failed.
+            Some(address) if dom::attribute(&self.feed, "src").as_ref() == Some(&address) => {}
             Some(address) => dom::write_attribute(&self.feed, "src", &address),
             None => dom::remove_attribute(&self.feed, "src"),
         }

@@ -3,6 +3,8 @@
 //!
 //! Where the source takes no answers, or who asks hears of none, the card says so and offers none. How an answer travels is for `answering`.
 
+use std::borrow::Cow;
+
 use chat_event::payload::{PermissionRequest, PermissionResolved};
 use chat_feed::choices::Choice;
 use chat_feed::units;
@@ -14,7 +16,7 @@ use leptos::prelude::*;
 use super::answering::{Answer, Progress, Unsent};
 use super::icon::{Icon, icon_with};
 use super::line::{self, Line};
-use super::{Ctx, elapsed, raw};
+use super::{Ctx, elapsed, raw, text};
 use crate::platform::dom;
 
 /// A request for permission.
@@ -50,11 +52,14 @@ pub(crate) fn permission(ctx: Ctx, feed: &Feed, block: &Block, ask: &PermissionB
     } else {
         &request.tool_name
     };
+    let plan = plan_of(request);
+    let question = match plan {
+        Some(_) => "Go on with this plan?".to_owned(),
+        None => format!("Allow {tool}?"),
+    };
     let head = (
         icon_with(Icon::Shield, "icon ask__icon"),
-        span()
-            .class("ask__question")
-            .child(format!("Allow {tool}?")),
+        span().class("ask__question").child(question),
         (!ask.expired).then(|| elapsed::waiting(ctx, block.at_ms)),
         ask.expired.then(unanswered),
     );
@@ -63,7 +68,9 @@ pub(crate) fn permission(ctx: Ctx, feed: &Feed, block: &Block, ask: &PermissionB
         .class(card_class(ask.expired))
         .child((
             div().class("ask__head").child(head),
-            p().class("ask__object mono").child(line::command(&object)),
+            (object != request.tool_name)
+                .then(|| p().class("ask__object mono").child(line::command(&object))),
+            given(ctx, block, request, plan.as_deref()),
             request
                 .reason
                 .clone()
@@ -83,6 +90,44 @@ pub(super) fn unanswered() -> AnyView {
     span().class("ask__over").child("Not answered").into_any()
 }
 
+/// Arguments of which one says what is asked for, the first that is there.
+const OBJECTS: [&str; 2] = ["command", "file_path"];
+
+/// A plan that is to be gone on with, where it is here.
+fn plan_of(request: &PermissionRequest) -> Option<String> {
+    let plan = request.args.as_ref()?.get("plan")?.to_body()?;
+    plan.excerpt().whole().map(Cow::into_owned)
+}
+
+/// What is to be done, as far as the line above does not say it: who answers may see it nowhere else, where only the
+/// requests come here.
+fn given(
+    ctx: Ctx,
+    block: &Block,
+    request: &PermissionRequest,
+    plan: Option<&str>,
+) -> Option<AnyView> {
+    let args = request.args.as_ref()?;
+    let content = match plan {
+        Some(plan) => text::whole(plan, "prose").into_any(),
+        None => {
+            let told = OBJECTS.into_iter().find(|name| args.get(name).is_some());
+            raw::arguments(ctx, block, &block.event_id, args, told.as_slice())?
+        }
+    };
+    let label = match plan {
+        Some(_) => "The plan",
+        None => "What it is to do",
+    };
+    let view = div()
+        .class("ask__given")
+        .attr("tabindex", "0")
+        .attr("role", "group")
+        .attr("aria-label", label)
+        .child(content);
+    Some(view.into_any())
+}
+
 /// What is asked for, without the folder that all of it is in.
 fn object_of(feed: &Feed, request: &PermissionRequest) -> String {
     let told = |key: &str| {
@@ -90,8 +135,9 @@ fn object_of(feed: &Feed, request: &PermissionRequest) -> String {
         args.get(key)
             .and_then(|value| value.as_str().map(|text| text.into_owned()))
     };
-    let object = told("command")
-        .or_else(|| told("file_path"))
+    let object = OBJECTS
+        .into_iter()
+        .find_map(told)
         .or_else(|| request.title.clone())
         .unwrap_or_else(|| request.tool_name.clone());
     units::below(&object, feed.session().cwd.as_deref()).to_owned()

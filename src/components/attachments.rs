@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use chat_event::{Body, Json};
+use chat_event::{Body, BodyRef, Json};
 use chat_feed::loads::{Load, Spot};
 use chat_feed::media::{self, Attachment, Picture, Sound};
 use chat_feed::{Block, BlockBody, BlockId, Feed, units};
@@ -75,15 +75,30 @@ pub(super) fn spoken(ctx: Ctx, feed: &Feed, block: &Block) -> AnyView {
         .outcome(pieces)
         .time(time)
         .view();
-    let data = Sound::joined(&feed.sound(block.id), *chunks).map(Body::from);
     let of = Of {
         ctx,
         id: block.id,
         event_id: &block.event_id,
     };
-    let player = data.and_then(|data| player(of, 0, &data, "the spoken answer"));
+    // What grows is not played: with each piece it would begin anew.
+    let player = done.then(|| spoken_player(of, &feed.sound(block.id), *chunks));
+    let player = player.flatten();
     let player = player.map(|player| div().class("body").child(player));
     (line, player).into_any()
+}
+
+/// The player of a spoken answer. Its pieces are put together once it is pressed: a row is drawn often.
+fn spoken_player(of: Of<'_>, pieces: &str, n_pieces: u32) -> Option<AnyView> {
+    const NAME: &str = "the spoken answer";
+    Sound::of_pieces(pieces, n_pieces)?;
+    let place = (of.id, Spot::Attachment(0));
+    match of.ctx.with_value(|context| context.wholes.load(&place)) {
+        Some(Load::Here) => {
+            let data = Sound::joined(pieces, n_pieces)?;
+            Some(playing(of, 0, Sound::address(&data)?, NAME))
+        }
+        load => Some(play_button(of, 0, (load, Vec::new()), NAME)),
+    }
 }
 
 fn tile(of: Of<'_>, nth: usize, attachment: &Attachment) -> AnyView {
@@ -196,37 +211,54 @@ fn thumbnail(of: Of<'_>, nth: usize, data: &Body, name: &str) -> Option<AnyView>
 
 /// Sound: a button, and once it is pressed what plays it. `None` where the data is none, or too much.
 fn player(of: Of<'_>, nth: usize, data: &Body, name: &str) -> Option<AnyView> {
-    let (ctx, id) = (of.ctx, of.id);
     Sound::of(&data.excerpt().preview)?;
     if data.byte_len() > media::MOST_BYTES {
         return None;
     }
-    let place = (id, Spot::Attachment(nth));
-    let (whole, load) = ctx.with_value(|context| {
+    let place = (of.id, Spot::Attachment(nth));
+    let (whole, load) = of.ctx.with_value(|context| {
         let whole = context.wholes.text(&place, data);
         let address = whole.map(|whole| Sound::address(&whole));
         (address, context.wholes.load(&place))
     });
     if let Some(address) = whole {
-        let play = move |element: Element, ()| {
-            let due = ctx.try_with_value(|context| context.sound_due.take());
-            if due.flatten() == Some((id, nth)) {
-                dom::play(&element);
-            }
-        };
-        let player = audio()
-            .class("sound")
-            .attr("controls", "")
-            .attr("preload", "metadata")
-            .attr("aria-label", name.to_owned())
-            .attr("src", address?)
-            .directive(play, ());
-        return Some(player.into_any());
+        return Some(playing(of, nth, address?, name));
     }
     let references = missing(data);
-    if !ctx.with_value(|context| context.wholes.can_fetch(&references)) {
-        return None;
-    }
+    let can_fetch = of
+        .ctx
+        .with_value(|context| context.wholes.can_fetch(&references));
+    can_fetch.then(|| play_button(of, nth, (load, references), name))
+}
+
+/// What plays sound that is here.
+fn playing(of: Of<'_>, nth: usize, address: String, name: &str) -> AnyView {
+    let (ctx, id) = (of.ctx, of.id);
+    let play = move |element: Element, ()| {
+        let due = ctx.try_with_value(|context| context.sound_due.take());
+        if due.flatten() == Some((id, nth)) {
+            dom::play(&element);
+        }
+    };
+    audio()
+        .class("sound")
+        .attr("controls", "")
+        .attr("preload", "metadata")
+        .attr("aria-label", name.to_owned())
+        .attr("src", address)
+        .directive(play, ())
+        .into_any()
+}
+
+/// The button that has it played; how far it has come, and what is missing of it.
+fn play_button(
+    of: Of<'_>,
+    nth: usize,
+    (load, references): (Option<Load>, Vec<BodyRef>),
+    name: &str,
+) -> AnyView {
+    let (ctx, id) = (of.ctx, of.id);
+    let place = (id, Spot::Attachment(nth));
     let word = match load {
         Some(Load::Coming { .. }) => "Loading …".to_owned(),
         Some(Load::Failed(why)) => format!("Could not load it: {why}. Try again"),
@@ -246,5 +278,5 @@ fn player(of: Of<'_>, nth: usize, data: &Body, name: &str) -> Option<AnyView> {
             });
         })
         .child((icon(Icon::Play), word));
-    Some(view.into_any())
+    view.into_any()
 }

@@ -219,6 +219,12 @@ pub(crate) const TABLE: &[Section] = &[
             bind(&["k"], Command::PlayOrPause, "Play or pause"),
             bind(&["j"], Command::Back, "10 seconds back"),
             bind(&["l"], Command::On, "10 seconds on"),
+            bind(&["ArrowUp"], Command::NextEvent, "On the strip: next event"),
+            bind(
+                &["ArrowDown"],
+                Command::PreviousEvent,
+                "On the strip: previous event",
+            ),
             bind(&["PageUp"], Command::TenthBack, "A tenth back"),
             bind(&["PageDown"], Command::TenthOn, "A tenth on"),
             bind(&["Home"], Command::First, "To the beginning"),

@@ -8,6 +8,7 @@ mod files;
 mod plan;
 mod raw;
 mod statistics;
+mod tabs;
 mod timeline;
 
 use std::cell::{Cell, RefCell};
@@ -26,6 +27,9 @@ use super::icon::{Icon, icon};
 use super::{Context, Ctx};
 use crate::platform::dom::{self, Element};
 use crate::platform::{frame, measure};
+use tabs::{TABS, tabs};
+
+pub(crate) use tabs::Tab;
 
 /// What is shown of a session that goes on is this old at most.
 const REFRESH_MS: f64 = 1_000.0;
@@ -35,27 +39,6 @@ const NARROW_PX: i32 = 768;
 
 /// In one narrower than this the panel lies over the feed; the style says so too.
 const BESIDE_PX: i32 = 1_100;
-
-/// A tab.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Tab {
-    #[default]
-    Files,
-    Plan,
-    Agents,
-    Timeline,
-    Statistics,
-    Raw,
-}
-
-const TABS: [(Tab, &str); 6] = [
-    (Tab::Files, "Files"),
-    (Tab::Plan, "Plan"),
-    (Tab::Agents, "Agents"),
-    (Tab::Timeline, "Timeline"),
-    (Tab::Statistics, "Stats"),
-    (Tab::Raw, "Raw"),
-];
 
 /// What the panel shows, and what the reader did with it while this session is open.
 pub(crate) struct PanelState {
@@ -231,16 +214,37 @@ pub(crate) fn note_change(context: &Rc<Context>, rows_changed: bool) {
 /// Opens the panel, or closes it.
 pub(crate) fn toggle(context: &Rc<Context>) {
     let panel = &context.panel;
-    let open = !panel.open.get_untracked();
-    match open {
-        true => panel.refresh(),
-        false => {
-            context.hand_focus_on(".panel", None);
+    let covers = panel.covers_the_feed();
+    if panel.open.get_untracked() {
+        let has_focus = || panel.part(".panel").is_some_and(|it| dom::has_focus(&it));
+        if !covers || !has_focus() {
             // What opened it is no place to go back to from the next time.
             panel.before.take();
         }
+        return close(context);
     }
-    panel.open.set(open);
+    panel.refresh();
+    panel.open.set(true);
+    if covers {
+        take_focus(context);
+    }
+}
+
+/// The panel lies over what has the focus: that goes to its tab, and comes back.
+fn take_focus(context: &Rc<Context>) {
+    let panel = &context.panel;
+    if panel.before.borrow().is_none() {
+        let frame = panel.frame.borrow();
+        *panel.before.borrow_mut() = frame.as_ref().and_then(dom::focused_in);
+    }
+    // Behind the effect that shows it.
+    let context = context.clone();
+    leptos::task::spawn_local(async move {
+        let tab = context.panel.part(".panel__name[aria-selected=true]");
+        if let Some(tab) = tab {
+            dom::focus(&tab);
+        }
+    });
 }
 
 /// The button of the bar that opens the panel.
@@ -317,82 +321,6 @@ fn close(context: &Rc<Context>) {
     if let Some(before) = context.panel.before.borrow_mut().take() {
         dom::focus(&before);
     }
-}
-
-/// The tabs. Arrow keys go from one to the next, as in all lists of tabs.
-fn tabs(ctx: Ctx, tab: ArcRwSignal<Tab>) -> impl IntoView {
-    let version = ctx.with_value(|context| context.panel.version.clone());
-    // Counts stand beside names; a walk over the rows gives both.
-    let counts = ArcMemo::new(move |_| {
-        version.track();
-        ctx.with_value(|context| {
-            let feed = context.store.feed();
-            let plan = chat_feed::panel::plan(&feed, 0);
-            let n_agents = chat_feed::panel::agents(&feed).len();
-            (plan.n_done, plan.entries.len(), n_agents)
-        })
-    });
-    let one = move |(this, name): (Tab, &'static str)| {
-        let (is_this, tab_index) = (tab.clone(), tab.clone());
-        let counts = counts.clone();
-        let count = move || match (this, counts.get()) {
-            (Tab::Plan, (n_done, n_entries @ 1.., _)) => format!(" {n_done}/{n_entries}"),
-            (Tab::Agents, (_, _, n_agents @ 1..)) => {
-                format!(" {}", units::grouped(n_agents as u64))
-            }
-            _ => String::new(),
-        };
-        button()
-            .attr("type", "button")
-            .class("panel__name")
-            .attr("role", "tab")
-            .attr("aria-selected", move || {
-                if is_this.get() == this {
-                    "true"
-                } else {
-                    "false"
-                }
-            })
-            .attr(
-                "tabindex",
-                move || if tab_index.get() == this { "0" } else { "-1" },
-            )
-            .on(ev::click, move |_| {
-                ctx.with_value(|context| context.panel.show_tab(this))
-            })
-            .child((name, span().class("panel__count").child(count)))
-    };
-    let names: Vec<_> = TABS.into_iter().map(one).collect();
-    let list = div()
-        .class("panel__names")
-        .attr("role", "tablist")
-        .attr("aria-label", "Panel")
-        .on(ev::keydown, move |event| {
-            let here = ctx.with_value(|context| context.panel.tab.get_untracked());
-            let at = TABS.iter().position(|(tab, _)| *tab == here).unwrap_or(0);
-            let last = TABS.len() - 1;
-            let to = match event.key().as_str() {
-                "ArrowRight" if at == last => 0,
-                "ArrowRight" => at + 1,
-                "ArrowLeft" if at == 0 => last,
-                "ArrowLeft" => at - 1,
-                "Home" => 0,
-                "End" => last,
-                _ => return,
-            };
-            event.prevent_default();
-            event.stop_propagation();
-            ctx.with_value(|context| context.panel.show_tab(TABS[to].0));
-            dom::focus_child(&event, to);
-        })
-        .child(names);
-    let close_button = button()
-        .attr("type", "button")
-        .class("panel__close")
-        .attr("aria-label", "Close panel")
-        .on(ev::click, move |_| ctx.with_value(close))
-        .child(icon(Icon::Cross));
-    div().class("panel__head").child((list, close_button))
 }
 
 /// Shows a row in the feed and gives it the focus.

@@ -101,6 +101,7 @@ pub(crate) struct Told {
     rate: Cell<f64>,
     time_ms: Cell<f64>,
     told_at_ms: Cell<i64>,
+    n_seeks: Cell<u32>,
     /// Whether the end is followed, and whether what is shown is of the past.
     shown: Cell<(bool, bool)>,
     n_events: Cell<u32>,
@@ -163,11 +164,12 @@ pub(super) fn tell(context: &Context) {
     let moved = (told.time_ms.get() - time_ms).abs() > f64::EPSILON;
     let now_ms = clock::epoch_ms();
     let is_due = now_ms - told.told_at_ms.get() >= TIME_TOLD_MS;
-    if moved && (!playing || is_due) {
+    let n_seeks = context.store.seek_count();
+    let sought = told.n_seeks.replace(n_seeks) != n_seeks;
+    if sought || (moved && (!playing || is_due)) {
         told.time_ms.set(time_ms);
         told.told_at_ms.set(now_ms);
-        // What moves while nothing plays was sought.
-        if !playing && !was_playing && context.store.looks_back() {
+        if sought {
             say("seeked", &[]);
         }
         say("timeupdate", &[]);

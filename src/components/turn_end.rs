@@ -20,7 +20,7 @@ pub(crate) fn view(feed: &Feed, block: &Block, end: &TurnEndBlock) -> AnyView {
     let mut facts = Vec::new();
     let model = end.model.as_deref().filter(|model| names_model(model));
     facts.extend(model.map(|model| units::model(model).to_owned()));
-    let n_tokens = end.tokens.map_or(0, |tokens| tokens.total());
+    let n_tokens = end.tokens.map_or(0, |tokens| tokens.fresh());
     if n_tokens > 0 {
         facts.push(format!("{} tokens", units::tokens(n_tokens)));
     }

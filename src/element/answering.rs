@@ -5,6 +5,7 @@ use std::rc::Rc;
 use serde_json::json;
 
 use super::FeedElement;
+use super::opening::opened_by;
 use crate::components::answering::{Answer, SendAnswer, Unsent};
 use crate::platform::dom;
 use crate::transport::answer::{Refusal, Route};
@@ -30,9 +31,7 @@ impl FeedElement {
                         return Box::pin(async { Err(Unsent::TakenOver) });
                     }
                     let body = written(&body);
-                    // The token may have been set anew since.
-                    let token = me.upgrade().and_then(|me| me.token.borrow().clone());
-                    let server = server.with_token(token);
+                    let server = opened_by(&me, &server);
                     let sent = (live.answer)(server, session.clone(), route, request_id, body);
                     Box::pin(async move {
                         sent.await.map_err(|why| match why {

@@ -14,6 +14,7 @@ use chat_feed::mask::{Masker, Plan, Scan};
 use chat_feed::projections::TextSink;
 
 use super::FeedElement;
+use super::opening::opened_by;
 use crate::components::export::{Review, Step};
 use crate::platform::frame::Slice;
 use crate::platform::part::part;
@@ -126,8 +127,13 @@ const PIECE_BYTES: usize = 256 * 1024;
 impl FeedElement {
     /// Where the session that is shown came from.
     fn origin(&self) -> Option<Origin> {
-        if let Some(origin) = self.origin.borrow().clone() {
-            return Some(origin);
+        match self.origin.borrow().clone() {
+            Some(Origin::Session(server, session)) => {
+                let server = opened_by(&self.me, &server);
+                return Some(Origin::Session(server, session));
+            }
+            Some(origin) => return Some(origin),
+            None => {}
         }
         let pushed = self.pushed.borrow().is_some();
         pushed.then(|| {

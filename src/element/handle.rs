@@ -6,7 +6,7 @@ use chat_feed::arrangement::Verbosity;
 use chat_feed::export::Form;
 use leptos::prelude::Set;
 
-use super::{FeedElement, NOTHING};
+use super::{FeedElement, NOTHING, Streams};
 use crate::components::around::AROUND;
 use crate::components::diff::Split;
 use crate::components::{later, markup};
@@ -80,7 +80,7 @@ impl Feed for FeedElement {
                 self.set_playing(name, value.as_deref())
             }
             // One that is asked for stands over what is opened next.
-            "poster" if value.is_none() => self.view.context.close_poster(),
+            "poster" if value.is_none() => self.view.context.read_instead(),
             "token" => {
                 *self.token.borrow_mut() = value;
                 if self.state.get() == "error" {
@@ -92,7 +92,7 @@ impl Feed for FeedElement {
                 // What is shown may be about to go.
                 let known =
                     !self.opening.get() && matches!(self.state.get(), "ready" | "live" | "ended");
-                self.go_on(known && self.store.event_count() > 0);
+                self.go_on(known && self.store.event_count() > 0 && self.is_all_here());
             }
             // A stream that the page gave.
             "broken" => {
@@ -105,6 +105,7 @@ impl Feed for FeedElement {
     }
 
     fn load(&self, files: Vec<(String, Blob)>) {
+        self.forget_named();
         self.begin_reading();
         *self.origin.borrow_mut() = Some(Origin::Files(files.clone()));
         if let [(_, file)] = files.as_slice() {
@@ -123,13 +124,17 @@ impl Feed for FeedElement {
         }));
     }
 
-    fn append(&self, bytes: &[u8]) {
+    fn append(&self, bytes: &[u8], is_open: bool) {
+        self.forget_named();
         let goes_on = self.pushed.borrow().is_some();
         let failed = self.state.get() == "error";
         if self.running.borrow_mut().take().is_some() || (failed && !goes_on) {
-            self.begin();
-            self.set_connection("", "");
+            self.show_nothing();
         }
+        self.streams.set(match is_open {
+            true => Streams::Open,
+            false => Streams::None,
+        });
         if failed {
             // Another stream broke off: what it brought, and the note that says so, stay.
             dom::toggle_attribute(&self.host, NOTHING, false);
@@ -142,7 +147,9 @@ impl Feed for FeedElement {
         match pushed.push(bytes) {
             Ok(events) => {
                 self.pushed_bytes.borrow().add(bytes);
-                self.take(Update::Events(events));
+                if !events.is_empty() {
+                    self.take(Update::Events(events));
+                }
             }
             Err(failure) => self.take(Update::Failed(failure)),
         }
@@ -154,7 +161,16 @@ impl Feed for FeedElement {
         let event_idx = (value >= 0.0).then_some((value as u32).min(u32::MAX - 1));
         let row = match what {
             "clear" => {
+                if self.pushed.borrow().is_some() {
+                    self.going_to.borrow_mut().take();
+                }
+                self.forget_named();
                 self.show_nothing();
+                return 0.0;
+            }
+            "given" => {
+                self.streams.set(Streams::Done);
+                self.go_on_given();
                 return 0.0;
             }
             "disconnect" => {
@@ -228,7 +244,8 @@ impl Feed for FeedElement {
 impl FeedElement {
     /// A link's event is one of the session that it named, and not of another that is opened after it.
     fn leave_link(&self) {
-        if self.origin.borrow().is_some() && !self.opening.get() {
+        let is_shown = self.origin.borrow().is_some() || self.pushed.borrow().is_some();
+        if is_shown && !self.opening.get() {
             self.going_to.borrow_mut().take();
         }
     }

@@ -1,6 +1,6 @@
 //! Opening what the attributes say: a log that is read, or a session of a server that is followed.
 
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use leptos::prelude::*;
 
@@ -87,6 +87,12 @@ impl FeedElement {
         pushed || matches!(*self.origin.borrow(), Some(Origin::Files(_)))
     }
 
+    /// A script shows something in the place of what the attributes name: that is opened when it is named again.
+    pub(super) fn forget_named(&self) {
+        let mut attributes = self.attributes.borrow_mut();
+        (attributes.src, attributes.session) = (None, None);
+    }
+
     /// Empties the feed; nothing follows by itself.
     pub(super) fn show_nothing(&self) {
         self.begin();
@@ -95,15 +101,15 @@ impl FeedElement {
     }
 
     fn follow_session(&self, live: Live, server: Server, session: String) {
-        let (from, of) = (server.clone(), session.clone());
+        let (me, from, of) = (self.me.clone(), server.clone(), session.clone());
         let fetch: FetchBody = Rc::new(move |event_id, wanted, told| {
             let event_id = event_id.to_owned();
-            (live.body)(from.clone(), of.clone(), event_id, wanted, told)
+            (live.body)(opened_by(&me, &from), of.clone(), event_id, wanted, told)
         });
         self.view.context.wholes.fetch_by(Some(fetch), "");
-        let (from, of) = (server.clone(), session.clone());
+        let (me, from, of) = (self.me.clone(), server.clone(), session.clone());
         let ask: AskServer = Rc::new(move |text, how, after| {
-            let found = (live.search)(from.clone(), of.clone(), text, how, after);
+            let found = (live.search)(opened_by(&me, &from), of.clone(), text, how, after);
             Box::pin(async move {
                 let found = found.await?;
                 let ids = found.matches.into_iter().map(|found| found.id);
@@ -128,6 +134,8 @@ impl FeedElement {
         self.answers_to.borrow_mut().take();
         self.may_answer.set(false);
         self.pushed.borrow_mut().take();
+        self.streams.take();
+        self.has_begun.set(false);
         *self.pushed_bytes.borrow_mut() = Pieces::default();
         self.origin.borrow_mut().take();
         self.view.context.close_poster();
@@ -141,9 +149,9 @@ impl FeedElement {
         self.view.bar.lacks.sift();
         self.view.bar.progress.set(None);
         self.view.bar.stop.with_value(|stop| stop.set(false));
-        *self.told_session.borrow_mut() = None;
         dom::toggle_attribute(&self.host, NOTHING, false);
         self.set_state("loading");
+        self.tell_facts(<[String; 3]>::default());
     }
 
     /// A log is read from its top; following it would mount every row on the way to its end.
@@ -183,4 +191,10 @@ impl FeedElement {
             stop: self.view.bar.stop.get_value(),
         }
     }
+}
+
+/// A server with the token of now: it may have been set anew since the session was opened.
+pub(super) fn opened_by(me: &Weak<FeedElement>, server: &Server) -> Server {
+    let token = me.upgrade().and_then(|me| me.token.borrow().clone());
+    server.with_token(token)
 }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use leptos::prelude::*;
 
-use super::{FeedElement, NOTHING};
+use super::{FeedElement, NOTHING, Streams};
 use crate::components::bar::{Note, Reading};
 use crate::components::find::Elsewhere;
 use crate::components::reading::READING;
@@ -65,8 +65,9 @@ impl FeedElement {
                 bytes::give_back(events);
                 // Who pushes does not say whether more comes, but what is pushed may.
                 if self.pushed.borrow().is_some() {
-                    let has_ended = self.store.feed().session().ended.is_some();
-                    self.set_state(if has_ended { "ended" } else { "live" });
+                    let state = if self.has_ended() { "ended" } else { "live" };
+                    self.set_state(state);
+                    self.go_on_given();
                 }
             }
             Update::Heard(told, hear, broken) => {
@@ -190,6 +191,40 @@ impl FeedElement {
                 more: event_id,
             }));
         }
+    }
+
+    /// Goes on with what a script gave, as far as that is here; at its end it is played as the page asks.
+    pub(super) fn go_on_given(&self) {
+        if self.pushed.borrow().is_none() {
+            return;
+        }
+        let is_all_here = self.is_all_here();
+        let is_read = self.view.reader_moved() || self.store.looks_back();
+        if is_all_here && !self.has_begun.replace(true) && !is_read {
+            self.view.settle();
+            // The player has yet to hear of what has just come.
+            self.store.set_goes_on(!self.has_ended());
+            self.begin_playing();
+        }
+        self.go_on(is_all_here);
+    }
+
+    /// Whether nothing more is known to come of what a script gave; of all else it is said by how it stands.
+    pub(super) fn is_all_here(&self) -> bool {
+        match &*self.pushed.borrow() {
+            None => true,
+            Some(pushed) if pushed.waits() => false,
+            Some(_) => match self.streams.get() {
+                Streams::None => self.has_ended(),
+                Streams::Open => false,
+                Streams::Done => true,
+            },
+        }
+    }
+
+    /// Whether the session has ended, whatever moment is shown.
+    fn has_ended(&self) -> bool {
+        self.store.whole(|feed, _| feed.session().ended.is_some())
     }
 
     fn has_other_token(&self) -> bool {

@@ -19,6 +19,8 @@ pub(super) struct Playing {
     told: Cell<Option<Told>>,
     /// Counts up when the player stands elsewhere, or something came.
     moved: ArcRwSignal<u32>,
+    /// Counts up when somebody goes to another moment by hand.
+    n_seeks: Cell<u32>,
 }
 
 /// What the page knows of the player.
@@ -38,6 +40,7 @@ impl Default for Playing {
             stops: RefCell::default(),
             told: Cell::default(),
             moved: ArcRwSignal::new(0),
+            n_seeks: Cell::new(0),
         }
     }
 }
@@ -46,6 +49,14 @@ impl FeedStore {
     /// Does what is asked of the player, and shows the moment it stands at.
     pub(crate) fn play(&self, command: Command) {
         self.follow_session();
+        // To stay with the newest leads nowhere.
+        let is_seek = match command {
+            Command::Play | Command::Toggle => false,
+            Command::Live => self.looks_back(),
+            command => command.moves(),
+        };
+        let n_seeks = &self.playing.n_seeks;
+        n_seeks.set(n_seeks.get().wrapping_add(is_seek.into()));
         let stops = self.playing.stops.borrow();
         self.playing.player.borrow_mut().perform(command, &stops);
         drop(stops);
@@ -111,6 +122,11 @@ impl FeedStore {
     /// Counts up when the player stands elsewhere, or something came.
     pub(crate) fn moved(&self) -> ArcRwSignal<u32> {
         self.playing.moved.clone()
+    }
+
+    /// Counts up when somebody goes to another moment by hand.
+    pub(crate) fn seek_count(&self) -> u32 {
+        self.playing.n_seeks.get()
     }
 
     /// Whether a moment is shown that is not the newest.

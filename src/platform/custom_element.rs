@@ -29,10 +29,10 @@ pub(crate) trait Feed {
     fn attribute_changed(&self, name: &str, value: Option<&str>);
     /// Shows the session that these files make, each with its path.
     fn load(&self, files: Vec<(String, Blob)>);
-    /// More of a log: lines in any pieces.
-    fn append(&self, bytes: &[u8]);
-    /// Does what is done at once, or says a number: `clear`; `adopted` by another document; `badge`, `events`, `rows`;
-    /// `play`, `pause`, `seek` to milliseconds of playing; `time`, `duration` …
+    /// More of a log: lines in any pieces; whether a stream is open that brings more.
+    fn append(&self, bytes: &[u8], is_open: bool);
+    /// Does what is done at once, or says a number: `clear`; `given` is all that streams bring; `adopted` by another
+    /// document; `badge`, `events`, `rows`; `play`, `pause`, `seek` to milliseconds of playing; `time`, `duration` …
     fn act(&self, what: &str, value: f64) -> f64;
     /// Does what takes its time, by its name and the words to it.
     fn ask(&self, what: &str, text: &str) -> Answering;
@@ -56,8 +56,8 @@ impl FeedHandle {
         self.0.load(paths.into_iter().zip(files).collect());
     }
     #[allow(missing_docs)]
-    pub fn append(&self, bytes: &[u8]) {
-        self.0.append(bytes);
+    pub fn append(&self, bytes: &[u8], is_open: bool) {
+        self.0.append(bytes, is_open);
     }
     #[allow(missing_docs)]
     pub fn act(&self, what: &str, value: f64) -> f64 {

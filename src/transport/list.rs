@@ -174,6 +174,9 @@ async fn stretch(
     let since_ms = frame::now_ms();
     liveness.heard(since_ms);
     let (mut was_open, mut was_hidden) = (false, frame::is_hidden());
+    // Where none came about before, the list is not left alone until it is known whether this one does.
+    let polls = list.refused_sockets >= REFUSED_SOCKETS;
+    let mut poll_at_ms = since_ms + poll_pause_ms(was_hidden);
     loop {
         let next = poll_fn(|context| socket.poll(context));
         let heard = match select(next, frame::sleep(TICK_MS)).await {
@@ -212,6 +215,9 @@ async fn stretch(
                 News::Silent.tell();
                 break;
             }
+            None if !was_open && polls && now_ms >= poll_at_ms => {
+                poll_at_ms = frame::now_ms() + poll_once(server, list, backoff).await?;
+            }
             None => {
                 // Timers may have stood still while the page was hidden: the socket may be long gone.
                 let is_hidden = frame::is_hidden();
@@ -238,25 +244,30 @@ async fn stretch(
 async fn poll(server: &Server, list: &mut Listed, backoff: &mut Backoff) -> Result<(), End> {
     let until_ms = frame::now_ms() + SOCKET_AGAIN_MS;
     while frame::now_ms() < until_ms {
-        let begun_ms = frame::now_ms();
-        list.begin();
-        let mut after = None;
-        loop {
-            let page = ask(server, PAGE_ROWS, after.as_deref()).await?;
-            list.take_page(page.sessions);
-            after = page.next;
-            if after.is_none() {
-                break;
-            }
-        }
-        list.is_whole();
-        backoff.works(frame::now_ms());
-        (list.sink)(ListUpdate::Connection(Connection::Polling));
-        let took_ms = frame::now_ms() - begun_ms;
-        let pause_ms = poll_pause_ms(frame::is_hidden()).max(took_ms * REST);
+        let pause_ms = poll_once(server, list, backoff).await?;
         // At most minutes.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         frame::sleep(pause_ms as u32).await;
     }
     Ok(())
+}
+
+/// Asks for all of the list; how long it is to rest then.
+async fn poll_once(server: &Server, list: &mut Listed, backoff: &mut Backoff) -> Result<f64, End> {
+    let begun_ms = frame::now_ms();
+    list.begin();
+    let mut after = None;
+    loop {
+        let page = ask(server, PAGE_ROWS, after.as_deref()).await?;
+        list.take_page(page.sessions);
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    list.is_whole();
+    backoff.works(frame::now_ms());
+    (list.sink)(ListUpdate::Connection(Connection::Polling));
+    let took_ms = frame::now_ms() - begun_ms;
+    Ok(poll_pause_ms(frame::is_hidden()).max(took_ms * REST))
 }

@@ -49,10 +49,16 @@ impl Pushed {
         Ok(events)
     }
 
+    /// Whether what came is read later.
+    pub(crate) fn waits(&self) -> bool {
+        self.bytes.borrow().waits()
+    }
+
     fn give(&self, readers: Readers) {
         let mut events = Vec::new();
         let result = self.bytes.borrow_mut().give(readers, &mut events);
         (self.sink)(match result {
+            Ok(()) if events.is_empty() => return,
             Ok(()) => Update::Events(events),
             Err(failure) => Update::Failed(failure),
         });

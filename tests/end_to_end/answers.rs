@@ -9,6 +9,77 @@ use crate::made_session::{beginning, event, open, rows_of};
 use crate::server::{Server, page_of};
 use crate::sessions::with_server;
 
+/// A hook asks before anything else tells of the call: what is to be done stands in the request alone.
+#[test]
+fn who_answers_sees_what_is_to_be_done() {
+    with_server("given", 120, async |visit, program| {
+        let server = Server::start(&program).await;
+        server.send("given", &beginning()).await;
+        let asked = [
+            (
+                "Edit",
+                json!({"file_path": "/w/lib.rs", "old_string": "fn a() {}", "new_string": "fn b() {}"}),
+            ),
+            (
+                "mcp__db__query",
+                json!({"sql": "drop table users", "db": "prod"}),
+            ),
+            (
+                "ExitPlanMode",
+                json!({"plan": "# Steps\n\n1. Move it\n2. <img src=x onerror=alert(1)>"}),
+            ),
+            (
+                "Bash",
+                json!({"command": "ls", "description": "Look around"}),
+            ),
+        ];
+        for (tool, args) in &asked {
+            let payload = json!({"requestId": format!("ask-{tool}"), "toolName": tool, "args": args, "options": []});
+            let event = event(&format!("e-{tool}"), "permission_request", &payload);
+            server.send("given", &json!([event])).await;
+        }
+        let tab = visit.tab("page").await;
+        open(&tab, &server.page_of("given"), 2 + asked.len()).await;
+        tab.run("await __test.rest()").await;
+        let cards: Vec<String> = tab
+            .eval("__test.all('.asked--open').map((card) => card.innerText.replace(/\\s+/g, ' '))")
+            .await;
+        let says = |at: usize, words: &[&str]| {
+            for word in words {
+                assert!(cards[at].contains(word), "{word}: {}", cards[at]);
+            }
+        };
+        says(
+            0,
+            &[
+                "Allow Edit?",
+                "lib.rs",
+                "old_string fn a() {}",
+                "new_string fn b() {}",
+            ],
+        );
+        says(
+            1,
+            &["Allow mcp__db__query?", "sql drop table users", "db prod"],
+        );
+        says(
+            2,
+            &[
+                "Go on with this plan?",
+                "Steps",
+                "Move it",
+                "<img src=x onerror=alert(1)>",
+            ],
+        );
+        says(3, &["Allow Bash?", "ls", "description Look around"]);
+        assert!(!cards[3].contains("command ls"), "it stands above");
+        let heading: bool = tab
+            .eval("__test.all('.ask__given')[2].querySelector('h1, h2, h3, h4, h5, h6, [role=heading]') !== null")
+            .await;
+        assert!(heading, "a plan is Markdown");
+    });
+}
+
 #[test]
 fn what_an_agent_asks_is_found_and_answered_with_the_keyboard_alone() {
     with_server("keyboard", 180, async |visit, program| {

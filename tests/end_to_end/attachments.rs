@@ -3,11 +3,12 @@
 
 use serde_json::json;
 
-use crate::SHORT;
 use crate::browser::Tab;
 use crate::compare::difference;
 use crate::made_logs::{PICTURE, Writer};
 use crate::sessions::{BothWays, UNFOLD, n_bodies_fetched, with_server};
+use crate::stage::on_stage;
+use crate::{FEED, SHORT};
 
 /// What the log names elsewhere is nowhere asked for.
 fn assert_asks_nobody_else(tab: &Tab) {
@@ -249,5 +250,47 @@ fn sound_that_the_log_holds_is_played_when_the_reader_asks_and_no_other() {
         }
         assert_eq!(difference("live and dropped", &shown[0], &shown[1]), None);
         assert_asks_nobody_else(&tab);
+    });
+}
+
+#[test]
+fn a_spoken_answer_is_played_once_all_of_it_is_here() {
+    let wav = silence();
+    let place = json!({"turnId": "t1"});
+    let mut writer = Writer::new("spoken");
+    let mut pieces = Vec::new();
+    for (seq, piece) in [&wav[..300], &wav[300..601], &wav[601..]]
+        .iter()
+        .enumerate()
+    {
+        writer.event(
+            "audio_chunk",
+            &place,
+            &json!({"data": base64(piece), "seq": seq}),
+        );
+        pieces.push(writer.take());
+    }
+    writer.event("audio_done", &place, &json!({"durationMs": 100}));
+    pieces.push(writer.take());
+    on_stage("spoken", FEED, Vec::new(), async |stage| {
+        let tab = &stage.tab;
+        // A page says by its policy whether it plays sound.
+        stage.site.drop_policy();
+        stage.enter().await;
+        for (n_here, piece) in pieces.iter().enumerate() {
+            assert_eq!(
+                tab.eval::<usize>("__test.all('.sound__play, audio').length")
+                    .await,
+                0
+            );
+            stage.append(piece).await;
+            let said = format!("{} piece", (n_here + 1).min(3));
+            let here = format!("__test.text(__test.feed()).includes('{said}')");
+            tab.wait_for("the piece", SHORT, &here).await;
+            stage.rest().await;
+        }
+        tab.run("__test.one('.sound__play').click()").await;
+        let heard = "__test.all('audio').some((sound) => Math.abs(sound.duration - 0.1) < 0.01)";
+        tab.wait_for("it to be heard", SHORT, heard).await;
     });
 }

@@ -212,6 +212,68 @@ fn a_poster_stands_until_it_plays_or_is_read() {
     });
 }
 
+#[test]
+fn who_reads_instead_of_playing_has_all_of_it() {
+    let files = vec![
+        ("/three.jsonl", three_prompts()),
+        ("/again.jsonl", three_prompts()),
+    ];
+    on_stage("poster_read", FEED, files, async |stage| {
+        stage
+            .tab
+            .run("__test.feed().setAttribute('poster', 'start')")
+            .await;
+        for (log, leave) in [
+            ("/three.jsonl", "__test.one('.poster__read').click()"),
+            ("/again.jsonl", "__test.feed().removeAttribute('poster')"),
+        ] {
+            stage.show(log).await;
+            let shown = told(&stage, POSTER).await;
+            assert_ne!(shown["poster"], "");
+            assert_eq!(stage.tab.eval::<usize>("__test.feed().rowCount").await, 0);
+            stage.tab.run(leave).await;
+            let read = told(&stage, POSTER).await;
+            assert_eq!(
+                (&read["poster"], &read["now"], &read["paused"]),
+                (&json!(""), &read["most"], &json!(true)),
+                "{leave}"
+            );
+            let n_rows: usize = stage.tab.eval("__test.rows().length").await;
+            assert!(n_rows > 0, "{leave}");
+        }
+    });
+}
+
+#[test]
+fn what_a_script_gives_is_played_as_the_page_asks_once_it_has_ended() {
+    let files = vec![("/three.jsonl", three_prompts())];
+    on_stage("poster_given", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        tab.run("window.log = await (await fetch('/three.jsonl')).text(); window.end = JSON.stringify({ ...JSON.parse(log.split('\\n')[0]), id: 'last', timestamp: Date.now(), type: 'session_end', turnId: undefined, payload: { reason: 'done' } }) + '\\n';")
+            .await;
+        tab.run("const feed = __test.feed(); feed.poster = 'start'; feed.append(log); await __test.frames(3)")
+            .await;
+        let is_here = "!!__test.one('.poster')";
+        assert!(!tab.eval::<bool>(is_here).await, "more may come");
+        tab.run("__test.feed().append(end)").await;
+        tab.wait_for("the poster", SHORT, is_here).await;
+        // Once: what is played goes on.
+        tab.run("__test.feed().returnToLive(); __test.feed().append(end.replace('last', 'later')); await __test.frames(3)")
+            .await;
+        assert!(!tab.eval::<bool>(is_here).await);
+        tab.run("__test.feed().events = new Blob([log])").await;
+        tab.wait_for("the poster of a stream", SHORT, is_here).await;
+        tab.run("const feed = __test.feed(); feed.removeAttribute('poster'); feed.startAt = '0:02'; feed.events = new Blob([log])")
+            .await;
+        let there = "Math.abs(__test.feed().currentTime - 2) < 0.01";
+        tab.wait_for("the moment to start at", SHORT, there).await;
+        tab.run("const feed = __test.feed(); feed.removeAttribute('start-at'); feed.autoplay = true; feed.events = new Blob([log])")
+            .await;
+        tab.wait_for("it to play", SHORT, "!__test.feed().paused")
+            .await;
+    });
+}
+
 /// Waits until the rows have the focus.
 async fn wait_for_keys_in_rows(stage: &Stage) {
     let scroller = "__test.feed().scroller === __test.feed().shadowRoot.activeElement";

@@ -123,6 +123,22 @@ fn an_exported_session_shows_what_the_live_one_shows_and_asks_for_nothing() {
         let differs = difference("live and exported", &live, &exported);
         assert!(differs.is_none(), "{}", differs.unwrap_or_default());
 
+        // Keys act before anything was clicked.
+        tab.press("ArrowLeft").await;
+        tab.wait_for(
+            "a moment before the last",
+            SHORT,
+            "__test.one('.strip')?.ariaValueNow !== __test.one('.strip')?.ariaValueMax",
+        )
+        .await;
+        tab.press("l").await;
+        tab.wait_for(
+            "the end again",
+            SHORT,
+            "__test.one('.strip')?.ariaValueNow === __test.one('.strip')?.ariaValueMax",
+        )
+        .await;
+
         // All of the long body is in the file.
         let call = "__test.all('.tool-call').find((row) => row.textContent.includes('seq'))";
         tab.run(&format!("__test.feed().goToEvent({}); await __test.rest(); {call}.querySelector('[aria-expanded]').click()", n_events - 3)).await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::made_logs::log_of;
-use crate::stage::on_stage;
+use crate::stage::{HOLD_LIT, on_stage};
 use crate::{FEED, SHORT};
 
 /// So many events are in the log of these tests.
@@ -139,6 +139,10 @@ fn what_was_given_is_there_again_where_the_element_comes_back() {
                 kept, before,
                 "what was given is not what the attribute named"
             );
+            tab.run(away).await;
+            tab.wait_for("it without the attribute", SHORT, &here).await;
+            let after: (String, u64) = tab.eval(shown).await;
+            assert_eq!(after, before, "{gives}");
         }
         // What is given while it is in no page counts as in one: what is said last is shown.
         for (says, n_events) in [
@@ -161,12 +165,172 @@ fn what_was_given_is_there_again_where_the_element_comes_back() {
                 .await;
             tab.wait_for(&format!("{says}, again"), SHORT, &shown).await;
         }
-        tab.run("__test.feed().removeAttribute('src')").await;
+        // A stream goes on where the attribute goes.
+        tab.run(
+            "const feed = __test.feed(); feed.src = '/other';
+             feed.events = new ReadableStream({ start: (to) => { window.to = to; } });
+             feed.removeAttribute('src'); await __test.frames(2);
+             to.enqueue(new TextEncoder().encode(await (await fetch('/log')).text()));",
+        )
+        .await;
+        let goes_on =
+            format!("__test.feed().eventCount >= {N_EVENTS} && __test.feed().state === 'live'");
+        tab.wait_for("the stream", SHORT, &goes_on).await;
         // What was cleared does not come back.
         tab.run("__test.feed().clear()").await;
         tab.run(away).await;
         let after: (String, u64) = tab.eval(shown).await;
         assert_eq!(after.1, 0);
+    });
+}
+
+#[test]
+fn what_is_said_last_is_shown() {
+    let files = vec![
+        ("/log", log_of("given", N_EVENTS)),
+        ("/other", log_of("other", 3 * N_EVENTS)),
+    ];
+    on_stage("given_last", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        stage.show("/log").await;
+        let of_log: u64 = tab.eval("__test.feed().eventCount").await;
+        let shown = |n_events: u64| {
+            format!(
+                "__test.rest().then(() => __test.feed().eventCount === {n_events} && /^(live|ready)$/.test(__test.feed().state))"
+            )
+        };
+        for (gives, n_events) in [
+            ("feed.load(new File([log], 'log.jsonl'))", of_log),
+            ("feed.append(log)", of_log),
+            ("feed.clear()", 0),
+        ] {
+            // The address in the same task, and before what is given.
+            tab.run(&format!(
+                "{TEXT} const feed = __test.feed(); feed.src = '/log?again'; feed.src = '/other'; {gives}; await __test.frames(5);"
+            ))
+            .await;
+            tab.wait_for(gives, SHORT, &shown(n_events)).await;
+            let n_asked = stage
+                .site
+                .asked()
+                .iter()
+                .filter(|path| path.contains("/other"))
+                .count();
+            tab.run("__test.feed().src = '/other'").await;
+            let other = "__test.feed().eventCount > 2 * 40 && __test.feed().state === 'ready'";
+            tab.wait_for("what is named again", SHORT, other).await;
+            // What is shown is not read once more.
+            tab.run("__test.feed().src = '/other'; await __test.frames(5)")
+                .await;
+            let asked = stage.site.asked();
+            let n_since = asked.iter().filter(|path| path.contains("/other")).count() - n_asked;
+            assert_eq!(n_since, 1, "{gives}: {asked:?}");
+        }
+        tab.run("__test.feed().src = '/late'").await;
+        let failed = "__test.feed().state === 'error'";
+        tab.wait_for("the failure", SHORT, failed).await;
+        stage
+            .site
+            .put("/late", "application/x-ndjson", log_of("given", N_EVENTS));
+        tab.run("__test.feed().src = '/late'").await;
+        tab.wait_for("it by now", SHORT, &shown(of_log)).await;
+    });
+}
+
+#[test]
+fn events_that_are_none_show_nothing_and_say_nothing() {
+    let files = vec![("/log", log_of("none", N_EVENTS))];
+    on_stage("given_none", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        for nothing in ["null", "undefined"] {
+            tab.run(&format!(
+                "const feed = __test.feed(); feed.events = {nothing}; feed.src = '/log'; feed.events = {nothing}"
+            ))
+            .await;
+            let here = format!(
+                "__test.feed().eventCount >= {N_EVENTS} && __test.feed().state === 'ready'"
+            );
+            tab.wait_for(nothing, SHORT, &here).await;
+            tab.run("__test.feed().removeAttribute('src'); await __test.frames(3)")
+                .await;
+        }
+        for empty in ["[]", "new Blob([])", "''"] {
+            tab.run(&format!(
+                "{TEXT} const feed = __test.feed(); window.isReady = false; window.told = [];
+                 const fresh = document.createElement('agent-feed');
+                 fresh.addEventListener('af-state', ({{ detail }}) => told.push(detail.state));
+                 fresh.ready.then(() => {{ window.isReady = true; }});
+                 feed.replaceWith(fresh); fresh.events = {empty}; await __test.frames(5);"
+            ))
+            .await;
+            let said: Value = tab.eval("[window.isReady, told.includes('live')]").await;
+            assert_eq!(said, json!([false, false]), "{empty}");
+            tab.run(&format!("{TEXT} __test.feed().append(log)")).await;
+            let here = "window.isReady && __test.feed().state === 'live'";
+            tab.wait_for("what comes later", SHORT, here).await;
+            tab.run("__test.feed().events = null").await;
+            let gone = "__test.feed().eventCount === 0 && __test.feed().state === 'ready'";
+            tab.wait_for("it to be taken away", SHORT, gone).await;
+        }
+    });
+}
+
+#[test]
+fn a_link_is_followed_in_what_comes_as_a_stream_and_given_up_at_its_end() {
+    let log = log_of("linked", 400);
+    let (mut ids, mut n_lines) = (Vec::new(), 0);
+    for line in log.lines() {
+        let event: Value = serde_json::from_str(line).expect("an event");
+        n_lines += 1;
+        if event["type"] == "user_message" {
+            ids.push((n_lines, event["id"].as_str().unwrap_or_default().to_owned()));
+        }
+    }
+    let (n_before, id) = ids[ids.len() / 2].clone();
+    let files = vec![("/log", log)];
+    on_stage("given_linked", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        tab.before_scripts(HOLD_LIT).await;
+        tab.goto("about:blank").await;
+        tab.goto(&format!("{}/#e={id}", stage.site.url)).await;
+        tab.wait_for("the element", SHORT, "!!__test.feed()?.scroller")
+            .await;
+        tab.run(&format!(
+            "{TEXT} window.lines = log.trim().split('\\n').map((line) => new TextEncoder().encode(line + '\\n'));
+             __test.feed().events = new ReadableStream({{ start: (to) => {{ window.to = to; }} }});
+             for (const line of lines.slice(0, {})) to.enqueue(line);",
+            n_before - 1
+        ))
+        .await;
+        let half = format!("__test.feed().eventCount === {}", n_before - 1);
+        tab.wait_for("what is before it", SHORT, &half).await;
+        tab.run("await __test.frames(3)").await;
+        let note = "__test.one('.note')?.textContent ?? ''";
+        assert_eq!(tab.eval::<String>(note).await, "");
+        tab.run(&format!(
+            "for (const line of lines.slice({})) to.enqueue(line)",
+            n_before - 1
+        ))
+        .await;
+        let lit = format!("__test.one('[data-lit]')?.dataset.eventId === '{id}'");
+        tab.wait_for("its row", SHORT, &lit).await;
+        tab.run("__test.letGo()").await;
+        // What has not come may yet come; behind the end of the stream nothing does.
+        tab.run("__test.feed().goTo('nowhere'); await __test.frames(3)")
+            .await;
+        assert_eq!(tab.eval::<String>(note).await, "");
+        tab.run("to.close()").await;
+        let given_up = "__test.one('.note')?.textContent.includes('No row of this session')";
+        tab.wait_for("a word of it", SHORT, given_up).await;
+        // So it is where the session itself has ended.
+        tab.run(&format!(
+            "{TEXT} const feed = __test.feed(); feed.events = log; feed.goTo('nowhere'); await __test.frames(3)"
+        ))
+        .await;
+        assert_eq!(tab.eval::<String>(note).await, "");
+        tab.run("__test.feed().append({ ...JSON.parse(new TextDecoder().decode(lines[0])), id: 'last', type: 'session_end', turnId: undefined, payload: { reason: 'done' } })")
+            .await;
+        tab.wait_for("a word of that", SHORT, given_up).await;
     });
 }
 

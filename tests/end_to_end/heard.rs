@@ -2,11 +2,12 @@
 
 use serde_json::json;
 
-use crate::SHORT;
-use crate::made_logs::every_kind;
+use crate::made_logs::{every_kind, log_of};
 use crate::made_session::{beginning, event, open};
 use crate::server::Server;
 use crate::sessions::{pipe_all, with_server};
+use crate::stage::on_stage;
+use crate::{FEED, SHORT};
 
 /// Gathers all that live regions say from now on.
 const LISTEN: &str = "window.__heard = [];
@@ -95,6 +96,28 @@ fn a_call_that_ran_before_the_page_came_is_spoken_of_when_it_ends() {
         server.send("ran", &json!([result])).await;
         let said = "__heard.some((said) => said.includes('Bash finished'))";
         tab.wait_for("its end to be spoken of", SHORT, said).await;
+    });
+}
+
+#[test]
+fn a_question_that_cannot_be_read_is_spoken_of() {
+    let files = vec![("/log", log_of("asked", 20))];
+    on_stage("heard_question", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        stage.show("/log").await;
+        tab.run("await __test.feed().search('x')").await;
+        tab.run(LISTEN).await;
+        tab.run("await __test.feed().search('/(/').catch(() => {})")
+            .await;
+        let said = "__heard.includes(__test.one('.find__problem')?.textContent)";
+        tab.wait_for("why", SHORT, said).await;
+        let invalid = "__test.one('.find__field').ariaInvalid";
+        let described = "__test.one('.find__field').getAttribute('aria-describedby').split(' ').some((id) => __test.one(`#${id}`).textContent)";
+        assert_eq!(tab.eval::<String>(invalid).await, "true");
+        assert!(tab.eval::<bool>(described).await);
+        tab.run("await __test.feed().search('x')").await;
+        let valid = format!("{invalid} !== 'true' && !__test.one('.find__problem').textContent");
+        tab.wait_for("it to be mended", SHORT, &valid).await;
     });
 }
 

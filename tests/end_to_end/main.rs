@@ -76,6 +76,7 @@ mod script;
 mod sessions;
 mod streaming;
 mod terminal;
+mod told;
 mod typing;
 mod widening;
 mod window;

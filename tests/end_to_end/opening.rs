@@ -121,6 +121,38 @@ fn back_goes_to_what_was_open_and_on_again() {
 }
 
 #[test]
+fn space_plays_the_session_that_was_opened_and_chooses_others() {
+    with_server("space", 120, async |visit, program| {
+        let server = Server::start(&program).await;
+        fill(&server).await;
+        let end = json!([{"id": "s1-end", "timestamp": 1, "type": "session_end", "payload": {}}]);
+        server.send("s1", &end).await;
+        let tab = visit.tab("space").await;
+        open_list(&tab, &server).await;
+        let chosen = "[...document.querySelectorAll('[aria-selected=true] > .session')].map((row) => row.dataset.sessionId).join()";
+        tab.run("document.getElementById('sessions-rows').focus()")
+            .await;
+        tab.run(&format!("{}.click()", row("s1"))).await;
+        let is_open = "__test.feed().getAttribute('session') === 's1' && __test.feed().getAttribute('state') === 'ended'";
+        tab.wait_for("the session", SHORT, is_open).await;
+        tab.run("__test.feed().addEventListener('play', () => window.__plays = true)")
+            .await;
+        tab.press(" ").await;
+        tab.wait_for("it to play", SHORT, "window.__plays === true")
+            .await;
+        assert_eq!(tab.eval::<String>(chosen).await, "");
+        tab.press("ArrowDown").await;
+        tab.press(" ").await;
+        tab.wait_for(
+            "the next to be chosen",
+            SHORT,
+            &format!("{chosen} === 's2'"),
+        )
+        .await;
+    });
+}
+
+#[test]
 fn a_range_is_chosen_by_shift() {
     with_server("range", 120, async |visit, program| {
         let server = Server::start(&program).await;

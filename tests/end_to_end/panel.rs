@@ -154,6 +154,59 @@ fn the_panel_shows_the_moment_that_the_feed_shows() {
 }
 
 #[test]
+fn the_turn_whose_files_are_listed_is_named_where_it_has_none() {
+    let files = vec![("/log", session().take())];
+    on_stage("panel_scope", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        stage.show("/log").await;
+        open(&stage, "Files").await;
+        let choose = |value: &str| {
+            format!(
+                "const scope = __test.one('.panel__scope'); scope.value = {value}; scope.dispatchEvent(new Event('change'))"
+            )
+        };
+        tab.run(&choose(
+            "[...scope.options].find((it) => it.text === 'Turn 2').value",
+        ))
+        .await;
+        let one = format!("{FILES}.length === 1");
+        tab.wait_for("the file of the second turn", SHORT, &one)
+            .await;
+        // Before its edit, and before the turn itself.
+        for event in [26, 20] {
+            tab.run(&format!("__test.feed().viewAsOf({event})")).await;
+            let none = format!(
+                "{FILES}.length === 0 && __test.one('.panel__scope').selectedOptions[0]?.text === 'Turn 2'"
+            );
+            tab.wait_for(&format!("its name at {event}"), SHORT, &none)
+                .await;
+        }
+        tab.run(&choose("''")).await;
+        tab.wait_for("the file of the first turn", SHORT, &one)
+            .await;
+    });
+}
+
+#[test]
+fn a_sheet_over_the_feed_takes_the_focus_and_gives_it_back() {
+    let files = vec![("/log", session().take())];
+    on_stage("panel_sheet", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        tab.look(false, (390, 800)).await;
+        stage.show("/log").await;
+        for leave in ["Escape", "r"] {
+            tab.run("window.row = __test.rows()[1]; row.focus()").await;
+            tab.press("r").await;
+            let in_tab = "!!__test.one('.panel__name[aria-selected=true]:focus')";
+            tab.wait_for("the focus in the panel", SHORT, in_tab).await;
+            tab.press(leave).await;
+            let back = "!__test.visible('.panel') && row.matches(':focus')";
+            tab.wait_for(leave, SHORT, back).await;
+        }
+    });
+}
+
+#[test]
 fn calls_lead_to_their_rows_and_rows_show_their_json() {
     let mut writer = session();
     let n_calls = 10;

@@ -260,6 +260,36 @@ fn many_events_within_a_moment_are_gone_through_by_their_number() {
 }
 
 #[test]
+fn the_bar_shows_any_speed_and_its_slider_takes_all_arrows() {
+    let files = vec![("/log.jsonl", log_of("bar", 60))];
+    on_stage("replay_bar", FEED, files, async |stage| {
+        stage.show("/log.jsonl").await;
+        let said = "__test.one('.transport__speed').selectedOptions[0]?.text ?? ''";
+        for (speed, words) in [("1.5", "1.5×"), ("3", "3×"), ("2", "2×")] {
+            stage
+                .tab
+                .run(&format!("__test.feed().speed = '{speed}'"))
+                .await;
+            let shown = format!("{said} === '{words}'");
+            stage.tab.wait_for(words, SHORT, &shown).await;
+        }
+        stage.tab.run("__test.one('.strip').focus()").await;
+        let mut moments = Vec::new();
+        for key in ["ArrowDown", "ArrowDown", "ArrowUp"] {
+            stage.tab.press(key).await;
+            stage.rest().await;
+            moments.push(bar(&stage).await["now"].as_u64().expect("a moment"));
+        }
+        let [back, further, on] = moments[..] else {
+            unreachable!("three keys were pressed");
+        };
+        assert!(further < back && on == back, "{moments:?}");
+        let stays = "!!__test.one('.strip:focus')";
+        assert!(stage.tab.eval::<bool>(stays).await);
+    });
+}
+
+#[test]
 fn one_event_has_no_other_moment() {
     let mut writer = Writer::new("one");
     let turn = json!({"turnId": "t1"});

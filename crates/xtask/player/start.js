@@ -84,6 +84,12 @@ FEED.addEventListener("af-select", ({ detail }) => {
   history.replaceState(null, "", `#${asked}`);
 });
 addEventListener("hashchange", follow);
+// Nothing else is here that keys could be for, also before anybody clicked. It scrolls what has the focus.
+addEventListener("keydown", (event) => {
+  if (event.target !== document.body || event.defaultPrevented) return;
+  if (FEED.scroller.dispatchEvent(new KeyboardEvent(event.type, event))) FEED.focusFeed();
+  else event.preventDefault();
+});
 
 try {
   const begun = init({ module_or_path: unpackPart("module", "application/wasm") });

@@ -5,6 +5,7 @@ use leptos::prelude::*;
 
 use super::list::{List, reveal};
 use super::shown::Item;
+use crate::app::Open;
 use crate::platform::dom;
 
 /// How far a page key goes, in rows.
@@ -37,6 +38,10 @@ impl List {
             }
             " " => {
                 if let Some(Item::Session(_, row)) = item {
+                    // Who has just opened it by a click means the session, which plays.
+                    if self.is_the_open_one(&row.id) {
+                        return;
+                    }
                     self.choice.toggle(&row.id);
                 }
                 None
@@ -68,6 +73,16 @@ impl List {
             self.at.set(shown.items[index].id().map(str::to_owned));
             reveal(&shown, index);
         }
+    }
+
+    /// Whether a session is open by itself, and none is chosen to be watched beside it.
+    fn is_the_open_one(self, id: &str) -> bool {
+        let is_chosen = self
+            .state
+            .chosen
+            .with_untracked(|chosen| !chosen.is_empty());
+        let open = self.state.open.get_untracked();
+        !is_chosen && matches!(open, Open::Session(open) if open == id)
     }
 
     /// Keys begin at the first session, where they are at none that is shown.

@@ -112,7 +112,10 @@ fn damage(ctx: Ctx, n_places: u64) -> Option<impl IntoView + use<>> {
         button()
             .attr("type", "button")
             .class("bar__damage")
-            .attr("title", "Go to the next of them")
+            .attr(
+                "title",
+                "Go to the next of them; lines behind one another are one place",
+            )
             .on(ev::click, move |_| ctx.with_value(Context::go_to_damage))
             .child((
                 icon(Icon::Broken),
@@ -124,7 +127,7 @@ fn damage(ctx: Ctx, n_places: u64) -> Option<impl IntoView + use<>> {
 /// Tokens and cost; pointed at, which tokens.
 fn spent(feed: &Feed) -> Option<(String, Option<String>)> {
     let counts = feed.tokens().unwrap_or_default();
-    let n_tokens = counts.input_tokens.saturating_add(counts.output_tokens);
+    let n_tokens = counts.fresh();
     let tokens = (n_tokens > 0).then(|| format!("{} tokens", units::tokens(n_tokens)));
     // What failed before it began cost nothing; what it cost is no news then.
     let cost = feed.cost_usd().filter(|usd| *usd > 0.0);

@@ -27,6 +27,10 @@ fn bar(ctx: Ctx) -> impl IntoView {
         let told = told.clone();
         Memo::new(move |_| told.read().looks_back)
     };
+    let problem = {
+        let told = told.clone();
+        Memo::new(move |_| told.read().problem.clone())
+    };
     let field = input()
         .attr("type", "text")
         .attr("value", written)
@@ -35,7 +39,10 @@ fn bar(ctx: Ctx) -> impl IntoView {
             false => "Find in the session",
         })
         .attr("aria-label", "Find in the session")
-        .attr("aria-describedby", "find-status")
+        .attr("aria-describedby", "find-status find-problem")
+        .attr("aria-invalid", move || {
+            problem.read().is_some().then_some("true")
+        })
         .attr("aria-keyshortcuts", "Enter Shift+Enter")
         .attr("autocomplete", "off")
         .attr("autocapitalize", "off")
@@ -58,15 +65,11 @@ fn bar(ctx: Ctx) -> impl IntoView {
             event.prevent_default();
             event.stop_propagation();
         });
-    let problem = {
-        let told = told.clone();
-        move || {
-            told.read()
-                .problem
-                .clone()
-                .map(|why| div().class("find__problem").child(why))
-        }
-    };
+    let problem = div()
+        .class("find__problem")
+        .attr("id", "find-problem")
+        .attr("role", "status")
+        .child(move || problem.get());
     let status = {
         let told = told.clone();
         span()

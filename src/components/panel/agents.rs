@@ -1,6 +1,7 @@
 //! The sub-agents, in the order they began.
 
 use chat_feed::panel::{AgentRow, AgentState, agents};
+use chat_feed::projections::TokenCounts;
 use chat_feed::units;
 use leptos::html::{div, span};
 use leptos::prelude::*;
@@ -46,9 +47,7 @@ pub(super) fn view(ctx: Ctx) -> AnyView {
 }
 
 fn row(ctx: Ctx, agent: &AgentRow, hue: u8) -> impl IntoView + use<> {
-    let used = agent
-        .tokens
-        .map(|counts| counts.input_tokens.saturating_add(counts.output_tokens));
+    let used = agent.tokens.map(TokenCounts::fresh);
     let facts: Vec<String> = [
         (agent.steps > 0).then(|| units::count(agent.steps.into(), "step", "steps")),
         used.filter(|used| *used > 0)

@@ -10,7 +10,7 @@ use leptos::html::{div, option, select, span};
 use leptos::prelude::*;
 
 use super::{counts, empty, of_feed};
-use crate::components::Ctx;
+use crate::components::{Context, Ctx};
 use sum::{Chosen, file_view};
 pub(super) use tree::FILES_AT_ONCE;
 use tree::tree;
@@ -51,29 +51,48 @@ fn list(ctx: Ctx) -> AnyView {
             );
         }
         let tree = tree(ctx, context, &changed);
-        (head(ctx, feed, scope, &changed), tree).into_any()
+        (head(context, ctx, scope, &changed), tree).into_any()
     })
 }
 
-fn head(ctx: Ctx, feed: &Feed, scope: Scope, changed: &Files) -> impl IntoView + use<> {
-    let n_files = units::count(changed.files.len() as u64, "file", "files");
-    let of_turn = |turn: usize| u32::try_from(turn).map(TurnIdx).ok();
-    let mut turns: Vec<AnyView> = Vec::new();
+/// Turns with edits, the newest first, and the one that is chosen: it may have none at the moment that is shown, be
+/// unknown at it, or be too old.
+fn turns_to_choose(feed: &Feed, scope: Scope) -> Vec<usize> {
     let edited = feed.turns().iter().enumerate().rev();
-    for (turn_idx, turn) in edited.filter(|(_, turn)| turn.edits > 0).take(MOST_TURNS) {
-        let chosen = of_turn(turn_idx).is_some_and(|turn| scope == Scope::Turn(turn));
-        let name = match turn.number {
+    let edited = edited.filter(|(_, turn)| turn.edits > 0);
+    let mut listed: Vec<usize> = edited
+        .map(|(turn_idx, _)| turn_idx)
+        .take(MOST_TURNS)
+        .collect();
+    if let Scope::Turn(TurnIdx(chosen)) = scope {
+        let chosen = chosen as usize;
+        // From the newest to the oldest.
+        if let Err(place) = listed.binary_search_by(|listed| chosen.cmp(listed)) {
+            listed.insert(place, chosen);
+        }
+    }
+    listed
+}
+
+fn head(context: &Context, ctx: Ctx, scope: Scope, changed: &Files) -> impl IntoView + use<> {
+    let n_files = units::count(changed.files.len() as u64, "file", "files");
+    let listed = turns_to_choose(&context.store.feed(), scope);
+    let option_of = |turn_idx: usize| {
+        let number = context
+            .store
+            .whole(|feed, _| feed.turns().get(turn_idx).map(|turn| turn.number));
+        let name = match number? {
             0 => "Outside of turns".to_owned(),
             number => format!("Turn {number}"),
         };
-        turns.push(
-            option()
-                .attr("value", turn_idx.to_string())
-                .prop("selected", chosen)
-                .child(name)
-                .into_any(),
-        );
-    }
+        let of_turn = u32::try_from(turn_idx).map(TurnIdx).map(Scope::Turn);
+        let option = option()
+            .attr("value", turn_idx.to_string())
+            .prop("selected", of_turn == Ok(scope))
+            .child(name);
+        Some(option.into_any())
+    };
+    let turns: Vec<AnyView> = listed.into_iter().filter_map(option_of).collect();
     let choose = select()
         .class("panel__scope")
         .attr("aria-label", "Files of")

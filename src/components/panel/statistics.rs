@@ -257,9 +257,7 @@ fn turn_row(ctx: Ctx, turn: &TurnFigures) -> impl IntoView + use<> {
     } else {
         "subtle"
     };
-    let used = turn
-        .tokens
-        .map(|counts: TokenCounts| counts.input_tokens.saturating_add(counts.output_tokens));
+    let used = turn.tokens.map(TokenCounts::fresh);
     let number = |text: Option<String>| {
         td().class("figures__number")
             .child(text.unwrap_or_default())

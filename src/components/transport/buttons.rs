@@ -245,6 +245,17 @@ fn speeds(ctx: Ctx) -> impl IntoView {
                 .child(words)
         })
         .collect::<Vec<_>>();
+    // A page may say one of its own.
+    let other = move || {
+        let speed = now.get();
+        let is_listed = SPEEDS.contains(&speed);
+        (!is_listed).then(|| {
+            option()
+                .attr("value", speed.to_string())
+                .prop("selected", true)
+                .child(format!("{speed}×"))
+        })
+    };
     let choice = select()
         .class("transport__speed")
         .attr("aria-label", "Speed")
@@ -255,7 +266,7 @@ fn speeds(ctx: Ctx) -> impl IntoView {
             }
         })
         .prop("value", move || now.get().to_string())
-        .child(options);
+        .child((options, other));
     span()
         .class("transport__speeds")
         .child((choice, icon_with(Icon::Chevron, CHEVRON)))

@@ -36,6 +36,13 @@ impl Context {
         }
     }
 
+    /// Takes the poster down for who came to read: as a log that has none opens at its end.
+    pub(crate) fn read_instead(&self) {
+        if self.transport.poster.get_untracked().is_some() {
+            self.play(Command::Live);
+        }
+    }
+
     /// Takes the poster down, and leaves all else as it is.
     pub(crate) fn close_poster(&self) {
         if self.transport.poster.get_untracked().is_some() {
@@ -65,7 +72,7 @@ pub(super) fn view(ctx: Ctx) -> impl IntoView {
                 .attr("type", "button")
                 .class("button poster__read")
                 .on(ev::click, move |_| {
-                    ctx.with_value(|context| context.close_poster())
+                    ctx.with_value(|context| context.read_instead())
                 })
                 .child("Read it instead");
             let card = div().class("poster__card").child((
@@ -83,7 +90,7 @@ pub(super) fn view(ctx: Ctx) -> impl IntoView {
                     if dom::key_of(&event).is_some_and(|key| key.name == "Escape") {
                         event.prevent_default();
                         event.stop_propagation();
-                        ctx.with_value(|context| context.close_poster());
+                        ctx.with_value(|context| context.read_instead());
                     }
                 })
                 .child(card)

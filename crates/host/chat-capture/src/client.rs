@@ -53,6 +53,11 @@ pub enum Error {
         /// Its status, where it answered.
         status: Option<u16>,
     },
+    /// What answers at the address is no server of ours: it may be away, and be back there, or elsewhere.
+    NoServer {
+        /// Where that is, and what to do.
+        why: String,
+    },
     /// The server refuses this client.
     Unauthorized {
         /// What it said.
@@ -94,7 +99,9 @@ impl fmt::Display for Error {
             Error::BadEndpoint { url, why } => {
                 write!(f, "could not use the endpoint: {why}: {url}")
             }
-            Error::Later { why, .. } => write!(f, "could not send yet: {why}"),
+            Error::Later { why, .. } | Error::NoServer { why } => {
+                write!(f, "could not send yet: {why}")
+            }
             Error::Unauthorized { why } => write!(f, "could not send: {why}"),
             Error::TooLarge => write!(f, "could not send: the batch is too large"),
             Error::NotFound { why } | Error::Refused { why } | Error::IdsTaken { why, .. } => {
@@ -195,7 +202,7 @@ impl Client {
             .send(batch.body());
         let answer = read_answer(sent, endpoint)?;
         if !is_of_a_batch(&answer) {
-            return Err(no_server(endpoint, 200));
+            return Err(no_server(endpoint));
         }
         let mut taken = Taken::default();
         let items = answer["results"].as_array().into_iter().flatten();
@@ -271,15 +278,13 @@ fn is_of_a_batch(answer: &Value) -> bool {
         && answer["durable"].is_string()
 }
 
-/// What was answered is not what the server answers: it may be away, and be back there, or elsewhere.
-fn no_server(endpoint: &Endpoint, status: u16) -> Error {
-    Error::Later {
+/// What was answered is not what the server answers.
+fn no_server(endpoint: &Endpoint) -> Error {
+    let url = &endpoint.url;
+    Error::NoServer {
         why: format!(
-            "what answers there is no Turnreel server; start the server again, or name its address with --endpoint: {}",
-            endpoint.url
+            "what answers there is no Turnreel server; start the server again, or name its address with --endpoint: {url}"
         ),
-        after_ms: None,
-        status: Some(status),
     }
 }
 
@@ -361,7 +366,7 @@ fn read_text(
             })
         }
         _ if is_ours => Err(Error::Refused { why: why() }),
-        _ => Err(no_server(endpoint, status)),
+        _ => Err(no_server(endpoint)),
     }
 }
 

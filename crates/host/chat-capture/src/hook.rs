@@ -188,13 +188,20 @@ impl Asked {
             true => "questions",
             false => "permissions",
         };
-        let path = format!("sessions/{session_id}/{kind}/{request_id}?wait={WAIT}");
-        let client = Client::within(LONGEST_ANSWER);
+        let path = format!("sessions/{session_id}/{kind}/{request_id}");
+        let patient = Client::within(LONGEST_ANSWER);
         // Since when nothing comes of it: an address that is taken by somebody else meanwhile may say nothing at all.
         let mut away: Option<Instant> = None;
         loop {
             let asked = Instant::now();
-            let answer = self.get(&client, &path);
+            let answer = match away {
+                None => self.get(&patient, &format!("{path}?wait={WAIT}")),
+                // One that is back says so at once, and one that hangs on has what is left of the time.
+                Some(since) => {
+                    let left = LONGEST_AWAY.saturating_sub(since.elapsed());
+                    self.get(&Client::within(left.clamp(TICK, LONGEST)), &path)
+                }
+            };
             let mut is_over = locked(&self.is_over);
             if *is_over {
                 return Ok(None);
@@ -213,7 +220,7 @@ impl Asked {
                 }
                 Ok(answer) if answer["status"] == "pending" => away = None,
                 other => {
-                    let since = *away.get_or_insert_with(Instant::now);
+                    let since = *away.get_or_insert(asked);
                     if since.elapsed() >= LONGEST_AWAY {
                         return Err(other.err().unwrap_or_else(no_answer));
                     }
@@ -273,7 +280,7 @@ impl Asked {
         let events = self.rewritten(vec![self.resolved(outcome)]);
         let told = match self.post(&events) {
             // In the place of what was kept: it has its outcome, and its time.
-            Err(Error::Later { .. }) => {
+            Err(Error::Later { .. } | Error::NoServer { .. }) => {
                 Spool::new(self.kept.dir().to_owned()).append(None, &events)?;
                 Ok(())
             }
@@ -356,11 +363,9 @@ impl Asked {
 
 /// Somebody else is at the server's address, and says nothing of the request.
 fn no_answer() -> Error {
-    Error::Later {
+    Error::NoServer {
         why: "what answers at the server's address is no Turnreel server; start the server again"
             .to_owned(),
-        after_ms: None,
-        status: None,
     }
 }
 

@@ -3,15 +3,16 @@
 //! Who sends it, the next pipe or the server, is told batch by batch what is new.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use chat_event::payload::SessionEnd;
 use chat_event::{ChatEvent, Payload};
 
 use crate::client::Error;
 use crate::sources::{Entered, ReadLog, Sources, Turn, Words};
-use crate::spool::{Batch, Reader, is_at, keep, open_to_lock, spool_error};
+use crate::spool::{Batch, Reader, has_no_locks, is_at, keep, open_to_lock, spool_error};
 
 /// What [`Leftover::next_new`] gives.
 #[derive(Debug)]
@@ -36,6 +37,8 @@ pub struct Leftover {
     sources: Sources,
     /// The newest event of each session, where a provider's lines were read.
     newest: BTreeMap<String, ChatEvent>,
+    /// A session that its successor goes on with, before that is noted.
+    gone_on: Option<String>,
     /// What is still to be said at the end.
     ends: Option<VecDeque<Batch>>,
     /// What was read while another source told of its session, and whether that is all of its session.
@@ -52,7 +55,13 @@ impl Leftover {
         self
     }
 
-    /// Takes the file; `None` where a process holds it, or it is gone.
+    /// Says that the session goes on: it is not ended.
+    pub(crate) fn gone_on_with(mut self, session_id: &str) -> Self {
+        self.gone_on = Some(session_id.to_owned());
+        self
+    }
+
+    /// Takes the file; `None` where a process holds it, or it is gone, or its disk has no locks: then it may be held.
     ///
     /// # Errors
     ///
@@ -63,12 +72,8 @@ impl Leftover {
             Err(why) if why.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(spool_error("open", path, source)),
         };
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(std::fs::TryLockError::WouldBlock) => return Ok(None),
-            Err(std::fs::TryLockError::Error(source)) => {
-                return Err(spool_error("lock", path, source));
-            }
+        if !is_ours(path, lock.try_lock())? {
+            return Ok(None);
         }
         // Its owner may have deleted it between our two steps, and begun another.
         if !is_at(&lock, path) {
@@ -78,6 +83,7 @@ impl Leftover {
             reader: Reader::open(path)?,
             sources: Sources::of_leftover(path),
             newest: BTreeMap::new(),
+            gone_on: None,
             ends: None,
             pending: None,
             _lock: lock,
@@ -195,7 +201,10 @@ impl Leftover {
 
     fn left_open(&self) -> impl Iterator<Item = &ChatEvent> {
         let newest = self.newest.values();
-        newest.filter(|event| !matches!(event.payload, Payload::SessionEnd(_)))
+        newest.filter(|event| {
+            let is_over = matches!(event.payload, Payload::SessionEnd(_));
+            !is_over && self.gone_on.as_ref() != Some(&event.session_id)
+        })
     }
 
     /// The ends of sessions that it left open, where no other pipe tells of them.
@@ -222,13 +231,70 @@ impl Leftover {
     }
 }
 
-/// The files in a spool folder, in the order of their names.
+/// Whether nobody else has the file, as far as trying to lock it says.
+fn is_ours(path: &Path, locked: Result<(), TryLockError>) -> Result<bool, Error> {
+    match locked {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(why)) if has_no_locks(&why) => Ok(false),
+        Err(TryLockError::Error(source)) => Err(spool_error("lock", path, source)),
+    }
+}
+
+/// The files in a spool folder, the one that was written to longest ago first: what several runs told of one session stands
+/// in the order of the runs, and their names begin with no time. Those of which it is not known when come last.
 pub fn leftovers(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    let mut paths: Vec<PathBuf> = entries
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"))
+    let paths = entries.map(|entry| entry.path());
+    let spools = paths.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
+    let mut dated: Vec<(bool, Option<SystemTime>, PathBuf)> = spools
+        .map(|path| {
+            let written = path.metadata().and_then(|about| about.modified()).ok();
+            (written.is_none(), written, path)
+        })
         .collect();
-    paths.sort();
-    paths
+    dated.sort();
+    dated.into_iter().map(|(_, _, path)| path).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use super::*;
+
+    #[test]
+    fn what_lies_where_there_are_no_locks_may_be_held_and_is_no_fault() {
+        let tried = |why: std::io::Error| {
+            let tried = Err(TryLockError::Error(why));
+            is_ours(Path::new("s1-1.jsonl"), tried).ok()
+        };
+        let unsupported = std::io::ErrorKind::Unsupported.into();
+        assert_eq!(tried(unsupported), Some(false));
+        #[cfg(unix)]
+        {
+            let none_left = std::io::Error::from_raw_os_error(libc::ENOLCK);
+            assert_eq!(tried(none_left), Some(false));
+        }
+        assert_eq!(tried(std::io::ErrorKind::Other.into()), None);
+    }
+
+    #[test]
+    fn what_an_earlier_run_left_comes_before_what_a_later_one_left() -> std::io::Result<()> {
+        let dir = tempfile::tempdir()?;
+        for (name, seconds) in [("s1-98.jsonl", 1), ("s1-105.jsonl", 2), ("r1-9.jsonl", 2)] {
+            let file = File::create(dir.path().join(name))?;
+            file.set_modified(UNIX_EPOCH + Duration::from_secs(seconds))?;
+        }
+        // It is not known when a link that leads nowhere was written to.
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("nowhere", dir.path().join("a-1.jsonl"))?;
+        let found = leftovers(dir.path());
+        let names: Vec<_> = found.iter().filter_map(|path| path.file_name()).collect();
+        let expected = ["s1-98.jsonl", "r1-9.jsonl", "s1-105.jsonl", "a-1.jsonl"];
+        assert_eq!(names[..3], expected[..3]);
+        #[cfg(unix)]
+        assert_eq!(names, expected);
+        Ok(())
+    }
 }

@@ -24,7 +24,9 @@ pub use client::{Endpoint, Error, check_endpoint};
 pub use follow::{Agent, Follow, FollowSettings, Found, Place, Progress, Taker, open_own, places};
 pub use hook::{Asked, RewriteAll};
 pub use leftover::{Leftover, Next, leftovers};
-pub use pipe::{FindEndpoint, Outcome, Pipe, Rewrite, pass_on};
+pub use pipe::{FindEndpoint, LONGEST_WAIT, Outcome, Pipe, Rewrite, pass_on};
 pub use sources::{ReadLog, Turn, Words};
-pub use spool::{Batch, Kept, Refused, is_same_endpoint, spools_for, spools_for_others};
+pub use spool::{
+    Batch, Kept, Refused, is_same_endpoint, sessions_named, spools_for, spools_for_others,
+};
 pub use unread::UnreadLines;

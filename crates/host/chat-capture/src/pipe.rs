@@ -5,6 +5,7 @@
 
 mod delivery;
 mod held;
+mod left;
 mod passing;
 mod reading;
 
@@ -38,6 +39,9 @@ pub(crate) fn found(find_endpoint: &FindEndpoint) -> Result<Endpoint, Error> {
     })
 }
 
+/// The longest that the server is waited for after the end of the input: for ever, as far as anybody looks.
+pub const LONGEST_WAIT: Duration = Duration::from_hours(24 * 365);
+
 /// How often the end and the signals are looked for.
 const TICK: Duration = Duration::from_millis(20);
 
@@ -65,7 +69,7 @@ pub struct Pipe {
     pub left_in: Option<PathBuf>,
     /// Where the server is.
     pub find_endpoint: FindEndpoint,
-    /// How long to wait for the server after the end of the input.
+    /// How long to wait for the server after the end of the input, [`LONGEST_WAIT`] at most.
     pub wait: Duration,
     /// How often we were asked to stop: at two it ends, whether the input does or not.
     pub stops: Arc<AtomicUsize>,
@@ -84,6 +88,8 @@ pub struct Outcome {
     pub not_a_session: Option<String>,
     /// The file with the events the server has not taken.
     pub spooled: Option<PathBuf>,
+    /// Whether the disk of that file has no locks: then nobody else sends it, for it may still be written to.
+    pub unlocked: bool,
     /// What the operator should know.
     pub notes: Vec<String>,
 }
@@ -100,11 +106,13 @@ impl Pipe {
         output: impl Write + Send + 'static,
     ) -> Result<Outcome, String> {
         let shared = Arc::new(Shared::new(
-            &self.spool_dir,
+            self.spool_dir.clone(),
+            self.left_in,
             self.find_endpoint,
             self.compared_by,
         ));
-        let spool_dir = self.spool_dir.clone();
+        let spool_dir = self.spool_dir;
+        let wait = self.wait.min(LONGEST_WAIT);
         // Not joined: where we are told to stop, it may wait for input for ever.
         spawn("pass", {
             let shared = shared.clone();
@@ -127,7 +135,7 @@ impl Pipe {
                 takes_answers: self.takes_answers,
                 rewrite: self.rewrite,
             };
-            let (wait, stops) = (self.wait, self.stops.clone());
+            let stops = self.stops.clone();
             move || {
                 let mut next = |timeout| shared.queue.pop(timeout);
                 let mut keep = |dialect: Option<Dialect>, events: &[ChatEvent]| {
@@ -156,9 +164,7 @@ impl Pipe {
         })?;
         spawn("leftovers", {
             let shared = shared.clone();
-            let dirs = std::iter::once(self.spool_dir).chain(self.left_in);
-            let dirs: Vec<PathBuf> = dirs.collect();
-            move || dirs.iter().for_each(|dir| shared.send_leftovers(dir))
+            move || shared.send_leftovers()
         })?;
         while !reading.is_finished() {
             if self.stops.load(Ordering::SeqCst) >= 2 {
@@ -169,7 +175,7 @@ impl Pipe {
         let mut outcome = reading
             .join()
             .map_err(|_| "the reading thread failed".to_owned())?;
-        shared.wait_for_server(self.wait, &self.stops);
+        shared.wait_for_server(wait, &self.stops);
         shared.settle(&mut outcome);
         Ok(outcome)
     }

@@ -1,15 +1,16 @@
 //! Sending what is in a spool, until the server has it.
 
 mod account;
+mod lines;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use chat_event::{BodyRef, ChatEvent, bodies, session_id};
+use chat_event::session_id;
 
-use self::account::Account;
-use crate::client::{Client, Endpoint, Error};
+use self::account::{Account, held_by_another, not_sent_yet};
+use crate::client::{Client, Error};
 use crate::leftover::Leftover;
 use crate::pipe::{FindEndpoint, found};
 use crate::sources::{Entered, Sources, Words, log_after};
@@ -27,12 +28,6 @@ const MOST_HELD: u32 = 5;
 
 /// The longest wait between two tries.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
-
-/// Lines over this are sent with their bodies beside them; the server takes requests of 8 MiB.
-const LINE_BYTES: usize = 7 * 1024 * 1024;
-
-/// Bodies over this go beside such a line.
-const BODY_BYTES: usize = 128 * 1024;
 
 pub(crate) struct Sender<'a> {
     find_endpoint: &'a FindEndpoint,
@@ -64,7 +59,11 @@ pub(crate) enum Sent {
     All(Option<String>),
     /// Another source tells of one of its sessions now, or was stopped in the middle of that; so it is said. The file stays
     /// for the next.
-    Held(String),
+    Held {
+        /// The file of the session's notes.
+        notes: PathBuf,
+        said: String,
+    },
     /// The token may not write to all of its sessions; so it is said. The file stays for one that may.
     Left(String),
     /// It is not known whether a session goes on that it left open. The file stays for the next.
@@ -102,14 +101,17 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// Sends the spool up to its end, as it grows; `sent` is told how far the server has it.
+    /// Sends the spool up to its end, as it grows; `sent` is told how far the server has it. Before the first events of a
+    /// session `begin` is called with its id, and again as long as it says why nothing can be sent now.
     pub(crate) fn run(
         &mut self,
         spool: &Spool,
+        begin: &mut dyn FnMut(&str) -> Result<(), Error>,
         sent: &dyn Fn(u64),
         note_refusal: &dyn Fn(&str, Option<Duration>),
     ) -> Result<(), Error> {
         let mut at = 0;
+        let mut begun = BTreeSet::new();
         let mut reader: Option<Reader> = None;
         let mut rest = |pause: &Pause| {
             note_refusal(&pause.why, pause.is_pace.then_some(pause.wait));
@@ -130,6 +132,14 @@ impl<'a> Sender<'a> {
             };
             let end = spool.written();
             while let Some(batch) = reader.next_batch(end)? {
+                if !begun.contains(&batch.session_id) {
+                    begun.insert(batch.session_id.clone());
+                    while let Err(why) = begin(&batch.session_id) {
+                        let pause = self.pause_after(&why);
+                        rest(&pause);
+                    }
+                    self.tries = 0;
+                }
                 // Who waits for the others is held by none of them.
                 let _ = self.send(&batch, false, &mut rest);
                 at = batch.end;
@@ -162,7 +172,8 @@ impl<'a> Sender<'a> {
         at.saturating_sub(u64::from(waits))
     }
 
-    /// Sends what an earlier pipe left. Of sessions that it left open it is known once `told` says yes whether they go on.
+    /// Sends what an earlier pipe left; `moved` is called for each part that the server has. Of sessions that it left open it is
+    /// known once `told` says yes whether they go on.
     ///
     /// # Errors
     ///
@@ -173,6 +184,7 @@ impl<'a> Sender<'a> {
         path: &Path,
         mut leftover: Leftover,
         told: &dyn Fn() -> bool,
+        moved: &dyn Fn(),
     ) -> Result<Sent, Error> {
         let mut rest = |pause: &Pause| {
             let is_short = pause.wait <= LONGEST_HELD && pause.tries <= MOST_HELD;
@@ -188,11 +200,10 @@ impl<'a> Sender<'a> {
         self.waits = false;
         self.tries = 0;
         let unsent = |why: Unsent| match why {
-            Unsent::Held(notes) => Ok(Sent::Held(format!(
-                "not sent yet: another process holds the session's notes {}, as a `turnreel pipe` does that was stopped; the next pipe or the server sends it: {}",
-                notes.display(),
-                path.display()
-            ))),
+            Unsent::Held(notes) => {
+                let said = not_sent_yet(&notes, path);
+                Ok(Sent::Held { notes, said })
+            }
             Unsent::GivenUp(why) => Err(why),
         };
         let mut end = 0;
@@ -201,6 +212,7 @@ impl<'a> Sender<'a> {
                 return unsent(why);
             }
             end = batch.end;
+            moved();
         }
         if leftover.has_open() && !told() {
             return Ok(Sent::Untold);
@@ -250,7 +262,7 @@ impl<'a> Sender<'a> {
         }
         let mark = self.account.mark();
         loop {
-            let why = match self.send_once(batch, is_end) {
+            let why = match self.send_once(batch, is_end, rest) {
                 Ok(sent) => {
                     self.tries = 0;
                     return sent.map_err(Unsent::Held);
@@ -263,39 +275,59 @@ impl<'a> Sender<'a> {
                 self.left.insert(batch.session_id.clone(), why.to_string());
                 return Ok(());
             }
-            self.tries = self.tries.saturating_add(1);
-            let (asked, is_pace) = match &why {
-                Error::Later {
-                    after_ms, status, ..
-                } => (
-                    after_ms.map(Duration::from_millis),
-                    after_ms.is_some() && *status == Some(429),
-                ),
-                _ => (None, false),
-            };
-            let pause = Pause {
-                wait: backoff(self.tries, asked),
-                is_pace,
-                why: why.to_string(),
-                tries: self.tries,
-            };
+            let pause = self.pause_after(&why);
             if !rest(&pause) {
                 return Err(Unsent::GivenUp(why));
             }
         }
     }
 
-    /// Sends what of a batch is new. Where another source tells of the session now: the file of its notes.
-    fn send_once(&mut self, batch: &Batch, is_end: bool) -> Result<Result<(), PathBuf>, Error> {
+    /// What is waited for after one more try that came to nothing.
+    fn pause_after(&mut self, why: &Error) -> Pause {
+        self.tries = self.tries.saturating_add(1);
+        let (asked, is_pace) = match why {
+            Error::Later {
+                after_ms, status, ..
+            } => (
+                after_ms.map(Duration::from_millis),
+                after_ms.is_some() && *status == Some(429),
+            ),
+            _ => (None, false),
+        };
+        Pause {
+            wait: backoff(self.tries, asked),
+            is_pace,
+            why: why.to_string(),
+            tries: self.tries,
+        }
+    }
+
+    /// Sends what of a batch is new. Where another source tells of the session now: the file of its notes, unless that is
+    /// waited for.
+    fn send_once(
+        &mut self,
+        batch: &Batch,
+        is_end: bool,
+        rest: &mut Rest<'_>,
+    ) -> Result<Result<(), PathBuf>, Error> {
         let endpoint = found(self.find_endpoint)?;
         // What is no session's id has no log, and nobody else tells of it.
         let sources = self.sources.as_mut();
         let Some(sources) = sources.filter(|_| session_id::fits(&batch.session_id)) else {
             return self.send_lines(batch, &endpoint).map(Ok);
         };
-        let entered = match self.waits {
-            true => sources.enter(&batch.session_id),
-            false => sources.try_enter(&batch.session_id),
+        let entered = match sources.try_enter(&batch.session_id) {
+            Ok(Entered::Held { notes }) if self.waits => {
+                // It may be for ever: who asks at the end why nothing was sent is told.
+                rest(&Pause {
+                    wait: Duration::ZERO,
+                    is_pace: false,
+                    why: format!("could not send yet: {}", held_by_another(&notes)),
+                    tries: self.tries,
+                });
+                sources.enter(&batch.session_id)
+            }
+            entered => entered,
         };
         let turn = match entered {
             Ok(Entered::Turn(turn)) => turn,
@@ -306,97 +338,26 @@ impl<'a> Sender<'a> {
         let client = &self.client;
         let mut log =
             |session_id: &str, after: &str| log_after(client, &endpoint, session_id, after);
-        let sent = match sources.new_of(&turn, batch, is_end, &mut log) {
-            Ok(Some(new)) => self.send_lines(&new, &endpoint),
+        let (sent, new) = match sources.new_of(&turn, batch, is_end, &mut log) {
+            Ok(Some(new)) => (self.send_lines(&new, &endpoint), Some(new)),
             // Who may not read the log sends all.
-            Ok(None) | Err(Error::Unauthorized { .. }) => self.send_lines(batch, &endpoint),
-            Err(why) => Err(why),
+            Ok(None) | Err(Error::Unauthorized { .. }) => (self.send_lines(batch, &endpoint), None),
+            Err(why) => (Err(why), None),
         };
-        if let (Err(_), Some(sources)) = (&sent, &mut self.sources) {
-            sources.forget(&batch.session_id);
+        if let (Err(why), Some(sources)) = (&sent, &mut self.sources) {
+            // It took nothing, and says so: to read a long log anew whenever it asks to wait would take ever longer.
+            let asks_to_wait = matches!(why, Error::Later { status, .. } if *status == Some(429));
+            match new {
+                Some(new) if asks_to_wait => sources.keep(new),
+                _ => sources.forget(&batch.session_id),
+            }
         }
         sent.map(Ok)
-    }
-
-    /// Sends lines, in smaller batches where they are too much for one; what would be refused each time, and hold up all
-    /// that follows, is kept.
-    fn send_lines(&mut self, batch: &Batch, endpoint: &Endpoint) -> Result<(), Error> {
-        if batch.lines.is_empty() {
-            return Ok(());
-        }
-        match self.post(batch, endpoint) {
-            Err(Error::TooLarge) if batch.lines.len() > 1 => {
-                let (first, second) = halves(batch);
-                self.send_lines(&first, endpoint)?;
-                return self.send_lines(&second, endpoint);
-            }
-            Err(Error::IdsTaken { there, .. }) => {
-                let n_others = batch.lines.len() - there.len();
-                self.account.there_before(batch, there.len());
-                self.account.told_before(batch, n_others);
-                let lines = batch.lines.iter().enumerate();
-                let others = lines.filter(|(at, _)| !there.contains(at));
-                let others: Vec<&str> = others.map(|(_, line)| line.as_str()).collect();
-                return self.account.refuse(batch, &others);
-            }
-            Err(why @ (Error::TooLarge | Error::Refused { .. })) => {
-                self.account.note(why.to_string());
-            }
-            sent => return sent,
-        }
-        let lines: Vec<&str> = batch.lines.iter().map(String::as_str).collect();
-        self.account.refuse(batch, &lines)
-    }
-
-    fn post(&mut self, batch: &Batch, endpoint: &Endpoint) -> Result<(), Error> {
-        let taken = if batch.lines.iter().any(|line| line.len() > LINE_BYTES) {
-            let small = self.with_bodies_beside(batch, endpoint)?;
-            self.client.post(endpoint, &small)?
-        } else {
-            self.client.post(endpoint, batch)?
-        };
-        let mut lines = Vec::new();
-        for (at, why) in taken.refused {
-            let note = format!("the server refused an event: {why}");
-            self.account.note(note);
-            lines.extend(batch.lines.get(at).map(String::as_str));
-        }
-        self.account.there_before(batch, taken.there.len());
-        self.account.told_before(batch, taken.ids_taken.len());
-        let told_before = taken.ids_taken.iter().filter_map(|at| batch.lines.get(*at));
-        lines.extend(told_before.map(String::as_str));
-        self.account.refuse(batch, &lines)
-    }
-
-    /// The batch with its large bodies uploaded and referred to.
-    fn with_bodies_beside(&self, batch: &Batch, endpoint: &Endpoint) -> Result<Batch, Error> {
-        let mut small = batch.clone();
-        for line in &mut small.lines {
-            let Ok(mut event) = ChatEvent::from_json(line) else {
-                continue;
-            };
-            bodies::take_out(&mut event, BODY_BYTES, &mut |body| {
-                let sha256 = self.client.put(endpoint, body)?;
-                Ok::<_, Error>(BodyRef::to(body, sha256))
-            })?;
-            *line = event.to_line();
-        }
-        Ok(small)
     }
 
     pub(crate) fn take_notes(&mut self) -> Vec<String> {
         self.account.take_notes()
     }
-}
-
-fn halves(batch: &Batch) -> (Batch, Batch) {
-    let (first, second) = batch.lines.split_at(batch.lines.len() / 2);
-    let half = |lines: &[String]| Batch {
-        session_id: batch.session_id.clone(),
-        lines: lines.to_vec(),
-        end: batch.end,
-    };
-    (half(first), half(second))
 }
 
 /// A random part of a time that doubles with each try, so that many clients do not come back together; what the server

@@ -43,6 +43,8 @@ struct Session {
     told: BTreeMap<String, u64>,
     /// Where there is another source: what is new beside the log.
     beside: Option<Beside>,
+    /// What of a batch was found to be new, and is asked for again.
+    kept: Option<Batch>,
 }
 
 #[derive(Debug)]
@@ -219,7 +221,7 @@ impl Sources {
     }
 
     /// What of the batch the log has not yet; `None` where no other source told anything. With `is_end`, also what was held
-    /// back.
+    /// back. What was kept of it ([`Sources::keep`]) is that still where nobody else told anything since.
     pub(crate) fn new_of(
         &mut self,
         turn: &Turn,
@@ -229,6 +231,15 @@ impl Sources {
     ) -> Result<Option<Batch>, Error> {
         if turn.told.is_empty() {
             return Ok(None);
+        }
+        if let Some(session) = self.sessions.get_mut(&batch.session_id)
+            && let Some(kept) = session.kept.take()
+        {
+            if session.told == turn.told {
+                return Ok(Some(kept));
+            }
+            // It was taken for told, and is to be compared anew.
+            session.beside = None;
         }
         let spool = self.spool.clone();
         let mut own = |tell: &mut dyn FnMut(ChatEvent)| tell_spooled(&spool, batch, tell);
@@ -306,10 +317,18 @@ impl Sources {
         Ok(Some(new))
     }
 
+    /// Nothing came of what was found to be new of a batch: the same batch comes again, before any other of its session.
+    pub(crate) fn keep(&mut self, new: Batch) {
+        if let Some(session) = self.sessions.get_mut(&new.session_id) {
+            session.kept = Some(new);
+        }
+    }
+
     /// It is not known what came of what was sent: the log will tell.
     pub(crate) fn forget(&mut self, session_id: &str) {
         if let Some(session) = self.sessions.get_mut(session_id) {
             session.beside = None;
+            session.kept = None;
         }
     }
 }
@@ -361,12 +380,12 @@ pub(crate) fn log_after(
             Ok(page) => page,
             // There is no such session yet.
             Err(Error::NotFound { .. }) if after == "0" => return Ok((events, after)),
-            // That a log cannot be read says nothing against what is to be sent.
+            // That a log cannot be read says nothing against what is to be sent, nor against what is sent to others.
             Err(Error::NotFound { why } | Error::Refused { why }) => {
                 return Err(Error::Later {
                     why,
                     after_ms: None,
-                    status: None,
+                    status: Some(404),
                 });
             }
             Err(why) => return Err(why),

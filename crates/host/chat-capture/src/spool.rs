@@ -4,6 +4,7 @@
 
 mod batch;
 mod meant;
+mod names;
 mod refused;
 mod unnamed;
 
@@ -19,7 +20,10 @@ use chat_normalize::Dialect;
 use crate::client::Error;
 pub use batch::Batch;
 pub(crate) use batch::Reader;
+pub(crate) use meant::is_for_another;
 pub use meant::{is_same_endpoint, spools_for, spools_for_others};
+pub use names::sessions_named;
+pub(crate) use names::{dialect_of, safe_name};
 pub(crate) use refused::keep;
 pub use refused::{Kept, Refused};
 pub(crate) use unnamed::unnamed_file;
@@ -35,6 +39,8 @@ pub(crate) struct Spool {
 #[derive(Debug, Default)]
 struct State {
     file: Option<(File, PathBuf)>,
+    /// Whether the file has no lock, for its disk has none.
+    unlocked: bool,
     written: u64,
     /// No more events come.
     finished: bool,
@@ -65,7 +71,9 @@ impl Spool {
         }
         let mut state = self.locked();
         if state.file.is_none() {
-            state.file = Some(self.create(&first.session_id, dialect)?);
+            let (file, path, locked) = self.create(&first.session_id, dialect)?;
+            state.file = Some((file, path));
+            state.unlocked = !locked;
         }
         let written = state.written;
         let Some((file, path)) = &mut state.file else {
@@ -128,6 +136,11 @@ impl Spool {
         state.file.as_ref().map(|(_, path)| path.clone())
     }
 
+    /// Whether the disk of the file has no locks: no other process takes it when we are gone, for none knows that we are.
+    pub(crate) fn is_unlocked(&self) -> bool {
+        self.locked().unlocked
+    }
+
     /// Deletes the file: the server has all of it.
     pub(crate) fn remove(&self) -> Result<(), Error> {
         match self.locked().file.take() {
@@ -138,29 +151,28 @@ impl Spool {
         }
     }
 
-    fn create(&self, session_id: &str, dialect: Option<Dialect>) -> Result<(File, PathBuf), Error> {
+    /// Makes the file: itself, its path, and whether it is locked.
+    fn create(
+        &self,
+        session_id: &str,
+        dialect: Option<Dialect>,
+    ) -> Result<(File, PathBuf, bool), Error> {
         make_dir(&self.dir)?;
         let pid = std::process::id();
-        let word = dialect.map_or_else(String::new, |dialect| format!(".{}", dialect.word()));
         let mut n = 1;
         loop {
-            let safe = safe_name(session_id);
-            let again = if n == 1 {
-                String::new()
-            } else {
-                format!("-{n}")
-            };
-            let path = self.dir.join(format!("{safe}-{pid}{again}{word}.jsonl"));
+            let name = names::name_of(session_id, pid, n, dialect);
+            let path = self.dir.join(name);
             let mut options = File::options();
             options.append(true).create_new(true);
             #[cfg(unix)]
             std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
             match options.open(&path) {
                 Ok(file) => {
-                    take_lock(&path, file.lock())?;
+                    let locked = take_lock(&path, file.lock())?;
                     // Who looks for what others left may have been there before our lock, and deleted it.
                     if is_at(&file, &path) {
-                        return Ok((file, path));
+                        return Ok((file, path, locked));
                     }
                 }
                 // A process that had our number left it.
@@ -175,17 +187,27 @@ impl Spool {
     }
 }
 
-/// What comes of locking a file that we made just now. One that cannot be locked goes, for each try would leave one more.
-fn take_lock(path: &Path, locked: std::io::Result<()>) -> Result<(), Error> {
+/// What comes of locking a file that we made just now: whether it is locked, or its disk has no locks, and nobody takes it for
+/// left over, for who does locks it first. One that cannot be locked goes, for each try would leave one more.
+fn take_lock(path: &Path, locked: std::io::Result<()>) -> Result<bool, Error> {
     match locked {
-        // Where there are no locks, nobody takes it for left over: who does locks it first.
-        Err(why) if why.kind() == std::io::ErrorKind::Unsupported => Ok(()),
+        Ok(()) => Ok(true),
+        Err(why) if has_no_locks(&why) => Ok(false),
         Err(source) => {
             let _ = std::fs::remove_file(path);
             Err(spool_error("lock", path, source))
         }
-        Ok(()) => Ok(()),
     }
+}
+
+/// Whether a file could not be locked because its disk has no locks. One on the network (NFS) without a service for them
+/// says that it has none left.
+pub(crate) fn has_no_locks(why: &std::io::Error) -> bool {
+    #[cfg(unix)]
+    if why.raw_os_error() == Some(libc::ENOLCK) {
+        return true;
+    }
+    why.kind() == std::io::ErrorKind::Unsupported
 }
 
 /// Whether the file is the one that bears the name.
@@ -204,12 +226,6 @@ pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// The dialect of the source whose events are in a spool.
-pub(crate) fn dialect_of(path: &Path) -> Option<Dialect> {
-    let stem = path.file_stem()?.to_str()?;
-    Dialect::from_word(stem.rsplit_once('.')?.1)
-}
-
 /// Opens a file so that it can be locked. Where files lie on a server of the network (NFS), only who may write to one has it
 /// alone; what cannot be written to can be read, and locked elsewhere.
 pub(crate) fn open_to_lock(path: &Path) -> std::io::Result<File> {
@@ -224,15 +240,6 @@ pub(crate) fn open_to_lock(path: &Path) -> std::io::Result<File> {
 pub(crate) fn is_held(path: &Path) -> bool {
     let lock = open_to_lock(path).map(|file| file.try_lock());
     matches!(lock, Ok(Err(std::fs::TryLockError::WouldBlock)))
-}
-
-/// An id that fits the wire fits a file name; anything else stays out of it.
-pub(crate) fn safe_name(session_id: &str) -> String {
-    session_id
-        .chars()
-        .filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
-        .take(64)
-        .collect()
 }
 
 pub(crate) fn make_dir(dir: &Path) -> Result<(), Error> {
@@ -265,16 +272,20 @@ mod tests {
     #[test]
     fn a_spool_that_cannot_be_locked_leaves_no_file_and_one_without_locks_is_used() {
         let path = std::env::temp_dir().join(format!("lock-{}", std::process::id()));
-        let lock = |kind: std::io::ErrorKind| {
+        let lock = |why: std::io::Error| {
             let made = File::create(&path);
-            (
-                made.is_ok(),
-                take_lock(&path, Err(kind.into())).is_ok(),
-                path.exists(),
-            )
+            let locked = take_lock(&path, Err(why));
+            (made.is_ok(), locked.ok(), path.exists())
         };
-        assert_eq!(lock(std::io::ErrorKind::Unsupported), (true, true, true));
-        assert_eq!(lock(std::io::ErrorKind::Other), (true, false, false));
+        let unsupported = std::io::ErrorKind::Unsupported.into();
+        assert_eq!(lock(unsupported), (true, Some(false), true));
+        #[cfg(unix)]
+        {
+            let none_left = std::io::Error::from_raw_os_error(libc::ENOLCK);
+            assert_eq!(lock(none_left), (true, Some(false), true));
+        }
+        let other = std::io::ErrorKind::Other.into();
+        assert_eq!(lock(other), (true, None, false));
     }
 
     #[test]

@@ -41,6 +41,11 @@ pub enum Error {
         /// The folder.
         dir: PathBuf,
     },
+    /// Somebody removed the session's log; who only reads makes no other.
+    Gone {
+        /// The session.
+        session: String,
+    },
     /// There is a log of that session, so another is not taken in.
     Exists {
         /// The session.
@@ -166,6 +171,9 @@ impl fmt::Display for Error {
             }
             Error::NoSession { session, dir } => {
                 write!(f, "could not find the session {session}: {}", dir.display())
+            }
+            Error::Gone { session } => {
+                write!(f, "could not read the log: somebody removed it: {session}")
             }
             Error::Exists { session } => {
                 write!(

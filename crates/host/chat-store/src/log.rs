@@ -36,6 +36,7 @@ use crate::error::Error;
 use crate::platform::FileMark;
 use crate::session_id::SessionId;
 use crate::summary::Summary;
+use files::Reader;
 use ids::Ids;
 
 pub use append::Rewrite;
@@ -190,6 +191,9 @@ impl Log {
     ///
     /// Where the disk refuses.
     pub(crate) fn find(&mut self, id: &str, now_ms: i64) -> Result<Option<ChatEvent>, Error> {
+        if !self.may_read(FileMark::at(&self.files.newest()).ok()) {
+            self.check_unchanged(now_ms)?;
+        }
         let mut offsets = self.offsets_of(&[id], now_ms)?;
         self.find_at(id, &offsets.pop().unwrap_or_default())
     }
@@ -237,12 +241,27 @@ impl Log {
     }
 
     /// Where to read the events behind `after`. What lies before its end never changes, and is there as long as the reader
-    /// is held.
+    /// is held. Where another file has the log's name by now, that is read anew first: the places of lines are not its own.
     ///
     /// # Errors
     ///
     /// Where the disk refuses.
-    pub(crate) fn snapshot(&self, after: u64, held: Arc<()>) -> Result<Snapshot, Error> {
+    pub(crate) fn snapshot(
+        &mut self,
+        after: u64,
+        held: Arc<()>,
+        now_ms: i64,
+    ) -> Result<Snapshot, Error> {
+        let mut reader = self.files.reader()?;
+        if !self.may_read(reader.newest_mark()) {
+            self.check_unchanged(now_ms)?;
+            reader = self.files.reader()?;
+        }
+        Ok(self.snapshot_of(reader, after, held))
+    }
+
+    /// The same of files that were just looked at.
+    fn snapshot_of(&self, reader: Reader, after: u64, held: Arc<()>) -> Snapshot {
         let at = self
             .lines
             .partition_point(|&(seq, _)| seq <= after.saturating_add(1));
@@ -250,8 +269,8 @@ impl Log {
             Some(at) => self.lines[at].1,
             None => self.lines.first().map_or(self.end, |&(_, offset)| offset),
         };
-        Ok(Snapshot {
-            reader: self.files.reader()?,
+        Snapshot {
+            reader,
             path: self.files.newest(),
             session: self.id.clone(),
             epoch: self.epochs.now().to_owned(),
@@ -260,7 +279,22 @@ impl Log {
             start,
             end: self.end,
             _held: held,
-        })
+        }
+    }
+
+    /// Whether what is known of the log is of that newest file. There may be more in it, of what could not be taken back.
+    fn may_read(&self, newest: Option<FileMark>) -> bool {
+        match (self.newest, newest) {
+            (None, None) => true,
+            (Some(seen), Some(found)) => {
+                seen.is_same_file(found) && found.bytes >= self.end - self.files.base()
+            }
+            (None, Some(_)) | (Some(_), None) => false,
+        }
+    }
+
+    pub(crate) fn files(&self) -> &Files {
+        &self.files
     }
 
     pub(crate) fn summary(&self) -> &Summary {

@@ -5,8 +5,9 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::log::of_name;
+use crate::log::{Files, Segment, of_name};
 use crate::platform::FileMark;
 
 /// Reads the sealed segments of a log in order, and then its newest file, which may be sealed meanwhile. A file that is no
@@ -18,6 +19,8 @@ pub struct LogBytes {
     /// The file that is read, and its number where it is a segment.
     file: File,
     number: Option<u32>,
+    /// The segments that are known to be part of it.
+    known: Arc<Vec<Segment>>,
 }
 
 impl LogBytes {
@@ -27,6 +30,20 @@ impl LogBytes {
     ///
     /// Where the disk refuses.
     pub fn open(newest: &Path) -> io::Result<Self> {
+        Self::open_known(newest, Arc::default())
+    }
+
+    /// Opens a log of which it is known which segments it has: without one of them, or with another in its place, it is not
+    /// read as if it were whole.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses, and where one of them is missing or has another length; so while it is read.
+    pub(crate) fn open_of(files: &Files) -> io::Result<Self> {
+        Self::open_known(&files.newest(), files.sealed.clone())
+    }
+
+    fn open_known(newest: &Path, known: Arc<Vec<Segment>>) -> io::Result<Self> {
         let name = newest.file_name().and_then(|name| name.to_str());
         let stem = match name.and_then(of_name) {
             Some((stem, None)) => Some(stem.to_owned()),
@@ -38,8 +55,9 @@ impl LogBytes {
             stem,
             file: File::open(newest)?,
             number: None,
+            known,
         };
-        if let Some((number, path)) = log.segments()?.into_iter().next() {
+        if let Some((number, path)) = log.next_segment()? {
             log.file = File::open(path)?;
             log.number = Some(number);
         }
@@ -89,6 +107,26 @@ impl LogBytes {
         Ok(segments)
     }
 
+    /// The segment behind the one that is read, or the first.
+    fn next_segment(&self) -> io::Result<Option<(u32, PathBuf)>> {
+        let is_later = |number: u32| Some(number) > self.number;
+        let mut found = self.segments()?.into_iter();
+        let found = found.find(|(number, _)| is_later(*number));
+        let mut known = self.known.iter();
+        if let Some(known) = known.find(|known| is_later(known.number)) {
+            let number = known.number;
+            let Some((_, path)) = found.as_ref().filter(|(found, _)| *found == number) else {
+                let why = format!("segment {number} of it is missing");
+                return Err(io::Error::new(io::ErrorKind::NotFound, why));
+            };
+            if path.metadata()?.len() != known.bytes {
+                let why = format!("segment {number} of it has another length than it had");
+                return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+            }
+        }
+        Ok(found)
+    }
+
     /// Goes on in the next file, where there is one.
     fn go_on(&mut self) -> io::Result<bool> {
         if self.number.is_none() {
@@ -110,11 +148,7 @@ impl LogBytes {
             // What was written between our last look and the sealing is read first.
             return Ok(true);
         }
-        let mut later = self
-            .segments()?
-            .into_iter()
-            .filter(|(number, _)| Some(*number) > self.number);
-        let (number, path) = match later.next() {
+        let (number, path) = match self.next_segment()? {
             Some((number, path)) => (Some(number), path),
             None => (None, self.newest.clone()),
         };

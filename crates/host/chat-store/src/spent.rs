@@ -23,7 +23,7 @@ struct Figures {
 impl Figures {
     fn of(usage: &Usage) -> Figures {
         Figures {
-            tokens: Some(usage.input_tokens.saturating_add(usage.output_tokens)),
+            tokens: Some(usage.fresh_tokens()),
             cost_usd: usage.cost_usd,
         }
     }
@@ -123,7 +123,7 @@ impl Spent {
         turn.told = Figures { cost_usd, ..told }.or(turn.told);
     }
 
-    /// Tokens read and written.
+    /// Tokens read, also into the cache, and written.
     pub(crate) fn tokens(&self) -> Option<u64> {
         self.figures().tokens
     }

@@ -24,7 +24,7 @@ use crate::log::{CopyOf, Facts, Files, Log, Opening, Packed, end_begun};
 use crate::platform;
 use crate::session_id::SessionId;
 use anew::Anew;
-pub use anew::EpochTold;
+pub use anew::{FoundTold, LogFound};
 use boot::Boot;
 use found::Found;
 pub use restore::Restoring;

@@ -3,10 +3,15 @@
 //! (D4, D8, S13, S31).
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::support::{all, chunk, id, is_full, log_of, log_path, numbered, open, remove_beside};
+use crate::support::{
+    all, chunk, files_of, id, is_full, log_of, log_path, numbered, open, remove_beside,
+};
 use chat_event::jsonl::crc32c;
-use chat_store::{Options, Store, SyncPolicy};
+use chat_store::{Error, LogFound, Options, Page, PageRequest, Session, Store, SyncPolicy};
 
 /// The numbers of the events whose records stand whole in `bytes`, wherever that is.
 fn whole_records(bytes: &[u8], lines: &[&[u8]]) -> BTreeSet<u64> {
@@ -144,6 +149,95 @@ fn a_log_that_is_renamed_or_deleted_under_us_goes_on_under_another_epoch() {
             let session = store.session(&id("s1")).unwrap();
             assert_eq!(session.position(), (second.epoch, 11), "{what}");
         }
+    }
+}
+
+/// A page of all that is behind `after`.
+fn page(session: &Session, after: u64) -> Result<Page, Error> {
+    session.page(PageRequest {
+        after,
+        limit: 100,
+        max_bytes: 1 << 20,
+    })
+}
+
+/// A store with a session `s1` of ten events, which is put away where that is asked for.
+fn store_of_ten(dir: &std::path::Path, is_put_away: bool) -> Store {
+    let options = Options {
+        sync: SyncPolicy::Never,
+        open_logs: 1,
+        ..Options::default()
+    };
+    let store = Store::open(dir, options).unwrap();
+    let session = store.session_or_new(&id("s1")).unwrap();
+    let events = (1..=10).map(chunk).collect();
+    session.append(events, false, 5).unwrap();
+    if is_put_away {
+        store.session_or_new(&id("s2")).unwrap();
+    }
+    store
+}
+
+#[test]
+fn who_reads_a_log_that_is_gone_makes_none_in_its_place() {
+    for is_put_away in [true, false] {
+        let dir = tempfile::tempdir().unwrap();
+        let store = store_of_ten(dir.path(), is_put_away);
+        let told = Arc::new(AtomicUsize::new(0));
+        let counted = told.clone();
+        store.tell_of_found(Box::new(move |_, found| {
+            counted.fetch_add(usize::from(found == LogFound::Gone), Ordering::Relaxed);
+        }));
+        let session = store.session(&id("s1")).unwrap();
+        let before = session.position();
+        remove_beside(dir.path(), &["s1-"]);
+        let refused = [
+            page(&session, 0).map(|_| ()),
+            session.event("e3").map(|_| ()),
+            session.look_anew(),
+            session.gaps(10, &|| ControlFlow::Continue(())).map(|_| ()),
+        ];
+        for refused in refused {
+            assert!(matches!(refused, Err(Error::Gone { .. })), "{refused:?}");
+        }
+        assert_eq!(told.load(Ordering::Relaxed), 4);
+        let left = files_of(dir.path());
+        assert!(!left.iter().any(|name| name.starts_with("s1-")), "{left:?}");
+        assert_eq!(session.position(), before);
+        // Who writes begins another.
+        let appended = session.append(vec![chunk(11)], false, 6).unwrap();
+        assert_eq!(appended.stored[0].seq, 11);
+        assert_eq!(page(&session, 0).unwrap().numbers, [11]);
+    }
+}
+
+#[test]
+fn a_log_that_takes_the_place_of_an_open_one_is_read_under_its_own_epoch() {
+    for is_put_away in [true, false] {
+        let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let store = store_of_ten(dir.path(), is_put_away);
+        let told = Arc::new(AtomicUsize::new(0));
+        let counted = told.clone();
+        store.tell_of_found(Box::new(move |_, found| {
+            assert_eq!(found, LogFound::Anew);
+            counted.fetch_add(1, Ordering::Relaxed);
+        }));
+        let session = store.session(&id("s1")).unwrap();
+        let (epoch, _) = session.position();
+        {
+            let store = open(other.path());
+            let session = store.session_or_new(&id("s1")).unwrap();
+            let events = (101..=130).map(chunk).collect();
+            session.append(events, false, 5).unwrap();
+        }
+        std::fs::rename(log_path(other.path()), log_path(dir.path())).unwrap();
+        let found = page(&session, 5).unwrap();
+        assert!(found.epoch != epoch, "put away: {is_put_away}");
+        let first = found.lines[0].contains("\"e106\"");
+        assert!(first && found.head == 30, "{found:?}");
+        assert_eq!(session.position(), (found.epoch, 30));
+        assert!(session.event("e106").unwrap().is_some());
+        assert_eq!(told.load(Ordering::Relaxed), 1);
     }
 }
 

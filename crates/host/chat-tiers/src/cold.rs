@@ -130,22 +130,8 @@ impl Cold {
     /// Where the store is away or refuses, what it gives back is another, or the log cannot be read; and where the log has
     /// lost what the copy has: that is not to take its place.
     pub async fn verified(&self, session: &Arc<Session>) -> Result<Option<Manifest>, Error> {
-        let looking = |session: &Session| {
-            (
-                session.position(),
-                session.summary(),
-                session.damaged_lines(),
-            )
-        };
-        let ((epoch, head), summary, damaged_lines) = off_thread(session, looking).await?;
-        let (now, events) = (Version::new(&epoch, head), summary.events);
-        let (copies, _) = self.copies(&session.id().stem()).await?;
-        let has_more = |copy: &Manifest| copy.version() == now && copy.events > events;
-        if damaged_lines > 0 || copies.iter().any(has_more) {
-            return Err(Error::local(
-                "compare with the copy",
-                "the log here is damaged",
-            ));
+        if off_thread(session, Session::damaged_lines).await? > 0 {
+            return Err(put::damaged_here());
         }
         Ok(match self.put(session).await? {
             Put::Done(copy) => Some(*copy),

@@ -16,11 +16,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use chat_store::random_base64url;
-use redis::{Client, Script};
+use redis::Script;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::link::Link;
+use crate::link::{Link, client_at};
 
 pub use members::Heard;
 pub use news::{News, Newsreel};
@@ -71,7 +71,7 @@ impl Fleet {
     ///
     /// Where that is no such address, and where the system has no random bytes.
     pub fn new(redis: &str, id: &str, url: &str) -> Result<Self, Error> {
-        let client = Client::open(redis).map_err(|why| Error::store("read the address", why))?;
+        let client = client_at(redis)?;
         Ok(Fleet {
             link: Link::new(client),
             me: Member {

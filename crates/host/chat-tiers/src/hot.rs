@@ -16,7 +16,7 @@ use redis::{Client, Script};
 
 use crate::copier::{Batch, PATIENCE, Tier};
 use crate::error::Error;
-use crate::link::connect;
+use crate::link::{client_at, connect};
 
 pub(crate) use keys::NEWS;
 pub use read::{HotPage, HotReader};
@@ -54,7 +54,7 @@ impl Hot {
     /// Where that is no such address, and where the system has no random bytes.
     pub fn new(url: &str, writer: &str) -> Result<Self, Error> {
         Ok(Hot {
-            client: Client::open(url).map_err(|why| Error::store("read the address", why))?,
+            client: client_at(url)?,
             connection: None,
             writer: writer.to_owned(),
             canary: keys::canary(&random_base64url::<12>()?),

@@ -13,6 +13,20 @@ use crate::error::Error;
 /// A Redis that was just away is left alone for so long.
 const AWAY: Duration = Duration::from_secs(1);
 
+/// The Redis at `redis://[user:password@]host[:port][/database]`, `rediss://…` for TLS, or `unix:///path`. It is not connected
+/// to yet.
+///
+/// # Errors
+///
+/// Where that is no such address.
+pub(crate) fn client_at(url: &str) -> Result<Client, Error> {
+    // What could not be read may be a part of a password.
+    Client::open(url).map_err(|_| {
+        let why = "expected redis://[user:password@]host[:port][/database], rediss://… for TLS, or unix:///path";
+        Error::store("read the address", why)
+    })
+}
+
 #[derive(Debug)]
 pub(crate) struct Link {
     client: Client,

@@ -180,7 +180,7 @@ fn admit(
         Method::OPTIONS,
     ];
     if !known.contains(method) {
-        return Err(method_not_allowed());
+        return Err(routes::wrong_method(asked.matched, method));
     }
     if request.uri().to_string().len() > URI_BYTES {
         return Err(ApiError::new(
@@ -209,7 +209,7 @@ fn admit(
     }
     if !asked.is_api {
         if !matches!(*method, Method::GET | Method::HEAD) {
-            return Err(method_not_allowed());
+            return Err(routes::wrong_method(asked.matched, method));
         }
         return Ok(());
     }
@@ -256,12 +256,4 @@ fn sender(headers: &HeaderMap) -> Option<Grant> {
     let words = only(headers, &HeaderName::from_static(SCOPES)).unwrap_or_default();
     let scopes = words.split(' ').filter_map(Scope::from_word).collect();
     Some(Grant::new(sender.to_owned(), scopes, None, None))
-}
-
-fn method_not_allowed() -> ApiError {
-    ApiError::new(
-        StatusCode::METHOD_NOT_ALLOWED,
-        "bad_method",
-        "the method is not allowed here",
-    )
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use chat_normalize::{Dialect, NotASession};
+use clap::builder::Resettable;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::convert::shown;
@@ -105,7 +106,7 @@ enum Command {
         after_help = "Examples:\n  turnreel export ~/.claude/projects/…/session.jsonl -o session.html\n  turnreel export SESSION --to markdown --no-mask"
     )]
     Export(export::Args),
-    /// Make, list and revoke tokens that open the server, for what they say and no more.
+    /// Create, list and revoke tokens that open the server, for what they say and no more.
     #[command(subcommand)]
     Token(token_command::Command),
 }
@@ -119,6 +120,7 @@ pub fn main() -> ExitCode {
     for reads in ["pipe", "trace", "convert", "export"] {
         program = program.mut_subcommand(reads, |reads| reads.mut_arg("from", with_formats));
     }
+    let program = without_empty_variables(program);
     let args = with_command(std::env::args_os().collect());
     if let Some(hint) = hint_at_file(&program, &args) {
         eprintln!("turnreel: {hint}");
@@ -154,6 +156,20 @@ pub fn main() -> ExitCode {
             ExitCode::from(u8::from(printed.is_err()))
         }
     }
+}
+
+/// A variable that is empty is none, as those of composed files that nobody filled in.
+fn without_empty_variables(command: clap::Command) -> clap::Command {
+    let is_empty = |arg: &clap::Arg| {
+        let value = arg.get_env().and_then(std::env::var_os);
+        value.is_some_and(|value| value.is_empty())
+    };
+    command
+        .mut_args(|arg| match is_empty(&arg) {
+            true => arg.env(Resettable::Reset),
+            false => arg,
+        })
+        .mut_subcommands(without_empty_variables)
 }
 
 /// What to say where a file stands in the place of a command.

@@ -101,16 +101,8 @@ pub(crate) fn read(program: &Command, args: Vec<OsString>) -> Result<Given, Stri
             .filter(|arg| is_named || arg.get_id() != "data")
             .ok_or_else(|| within(format!("`{key}` is no option of `turnreel serve`")))?;
         let id = arg.get_id().as_str();
-        let is_given = match given.value_source(id) {
-            Some(ValueSource::CommandLine) => true,
-            // One that is empty is taken for none: so are those of composed files that nobody filled in.
-            Some(ValueSource::EnvVariable) => {
-                let value = arg.get_env().and_then(std::env::var_os);
-                value.is_some_and(|value| !value.is_empty())
-            }
-            _ => false,
-        };
-        if is_given {
+        let source = given.value_source(id);
+        if let Some(ValueSource::CommandLine | ValueSource::EnvVariable) = source {
             continue;
         }
         let words = words(arg, key, value).map_err(within)?;

@@ -2,8 +2,10 @@
 //!
 //! Inputs are read in pieces and projected while they are read, so the size of a log costs no memory; `feed` alone holds
 //! what it shows. What an input is comes from `inputs`, what is made of it from `forms`, where it goes from `output`; how
-//! it is read, from `reading` (one file), `joined` (the files of one session) and `merged` (the sources of one run).
+//! it is read, from `reading` (one file), `joined` (the files of one session) and `merged` (the sources of one run). What was
+//! taken out of a log is put back by `bodies`.
 
+mod bodies;
 mod forms;
 pub(crate) mod inputs;
 mod joined;
@@ -22,6 +24,7 @@ use chat_normalize::{AT_REST, Context, Dialect, SessionReader};
 use crate::cli::DataArg;
 use crate::pipe::parse_dialect;
 use crate::trace::{self, Named};
+pub(crate) use bodies::Bodies;
 use forms::Form;
 use inputs::{Input, Origin};
 use joined::JoinedReading;
@@ -190,7 +193,7 @@ impl Work<'_> {
         };
         self.progress.begin(&input.name(), opened.length);
         let mut session = Timed::new(opened.session, opened.written_ms);
-        let is_read = self.write(input, &mut session)?;
+        let is_read = self.write(input, &mut session, Bodies::beside([input]))?;
         let unread = session.unread();
         for agent in input.flat_agents() {
             let Some(path) = agent.path.clone() else {
@@ -232,7 +235,7 @@ impl Work<'_> {
         };
         // A source without times has those of the others.
         let mut session = Timed::new(Box::new(Merged::new(sources)), written_ms);
-        self.write(&named, &mut session)?;
+        self.write(&named, &mut session, Bodies::beside(inputs))?;
         Ok(())
     }
 
@@ -247,8 +250,13 @@ impl Work<'_> {
             .ok()
     }
 
-    /// Reads a session and writes what is made of it; says whether it was read to its end.
-    fn write(&mut self, input: &Input, session: &mut dyn Session) -> Result<bool, Stop> {
+    /// Reads a session, with the bodies that lie beside it, and writes what is made of it; says whether it was read to its end.
+    fn write(
+        &mut self,
+        input: &Input,
+        session: &mut dyn Session,
+        mut bodies: Bodies,
+    ) -> Result<bool, Stop> {
         let mut projection = forms::projection(self.args.to);
         let mut sheet: Option<Sheet> = None;
         let mut events = Vec::new();
@@ -263,6 +271,8 @@ impl Work<'_> {
                 let is_untold = self.args.to == Form::Markdown && session.is_untimed();
                 for mut event in events.drain(..) {
                     event.timestamp = event.timestamp.filter(|_| !is_untold);
+                    // One by one: all of a piece at once may be more than there is memory for.
+                    bodies.put_back(&mut event);
                     projection.push(&event, sheet);
                 }
                 sheet.check().map_err(|why| stop(&why, self.outputs))?;
@@ -281,7 +291,7 @@ impl Work<'_> {
         }
         self.progress.clear();
         let is_read = read.is_ok();
-        self.tally.note(input, session, read);
+        self.tally.note(input, session, bodies, read);
         Ok(is_read)
     }
 }
@@ -333,7 +343,13 @@ fn stop(why: &std::io::Error, outputs: &Outputs) -> Stop {
 }
 
 impl Tally {
-    fn note(&mut self, input: &Input, session: &dyn Session, read: Result<(), reading::Failed>) {
+    fn note(
+        &mut self,
+        input: &Input,
+        session: &dyn Session,
+        bodies: Bodies,
+        read: Result<(), reading::Failed>,
+    ) {
         let name = input.name();
         match read {
             Ok(()) => self.n_read += 1,
@@ -348,7 +364,7 @@ impl Tally {
             }
         }
         self.n_skipped += session.n_skipped();
-        for fault in session.faults() {
+        for fault in session.faults().into_iter().chain(bodies.faults()) {
             self.n_damaged += 1;
             eprintln!("turnreel convert: {fault}: {name}");
         }

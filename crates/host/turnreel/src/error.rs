@@ -10,6 +10,10 @@ use crate::panics;
 /// The word for a session that is not there, or no longer, where one is followed.
 pub(crate) const NO_SESSION: &str = "no_session";
 
+/// Stands beside the answer of a request that found the session's log removed: it may be had from elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LogRemoved;
+
 /// A refusal: `{"error":{"code","message","retryAfterMs"?}}`.
 #[derive(Debug)]
 pub(crate) struct ApiError {
@@ -48,6 +52,12 @@ impl ApiError {
             "not_found",
             "there is no such thing here",
         )
+    }
+
+    /// The session is one that the token sees; nothing in it was asked under that name.
+    pub(crate) fn no_request() -> Self {
+        let message = "there is no such request in this session";
+        Self::new(StatusCode::NOT_FOUND, "not_found", message)
     }
 
     /// To who has no token that is good.
@@ -115,6 +125,7 @@ impl From<chat_store::Error> for ApiError {
                 let message = "another program has the session's log; it may let it go";
                 Self::new(StatusCode::LOCKED, "locked", message).retry_after(2000)
             }
+            E::Gone { .. } => Self::removed(),
             E::Elsewhere { .. } => {
                 let code = "fetching";
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, code, message).retry_after(5000)
@@ -170,6 +181,9 @@ impl IntoResponse for ApiError {
             object.extend(*more);
         }
         let mut response = (self.status, Json(body)).into_response();
+        if self.code == NO_SESSION {
+            response.extensions_mut().insert(LogRemoved);
+        }
         let headers = response.headers_mut();
         if let Some(ms) = self.retry_after_ms {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(ms.div_ceil(1000)));

@@ -61,3 +61,49 @@ fn import_one(state: &State, text: &str) -> Result<(), String> {
 fn true_json() -> chat_event::Json {
     chat_event::Json::from(serde_json::Value::Bool(true))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use serde_json::Value;
+
+    use super::LOGS;
+
+    /// The recordings that they were made of, as the rules read them now.
+    const RECORDED: [(&str, &str); 2] = [
+        (
+            "read-edit",
+            include_str!("../../../../tests/sessions/read-edit/events.jsonl"),
+        ),
+        (
+            "subagent",
+            include_str!("../../../../tests/sessions/subagent/events.jsonl"),
+        ),
+    ];
+
+    #[test]
+    fn they_say_what_their_recordings_say_now() {
+        let parse = |line| serde_json::from_str::<Value>(line).expect("a line is JSON");
+        for ((name, example), (of, recorded)) in LOGS.iter().zip(RECORDED) {
+            assert_eq!(*name, of);
+            let shown: HashMap<String, Value> = example
+                .lines()
+                .map(parse)
+                .map(|event| (event["id"].to_string(), event))
+                .collect();
+            for mut event in recorded.lines().map(parse) {
+                let shown = &shown[&event["id"].to_string()];
+                // They are called examples, and were sent with their prompt.
+                if event["type"] == "session_start" {
+                    event["payload"]["title"] = shown["payload"]["title"].clone();
+                }
+                assert_eq!(
+                    shown["payload"], event["payload"],
+                    "{name}: {}",
+                    event["id"]
+                );
+            }
+        }
+    }
+}

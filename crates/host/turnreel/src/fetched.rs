@@ -17,6 +17,7 @@ use crate::error::ApiError;
 use crate::fleet::{self, Home};
 use crate::live::Live;
 use crate::locked::locked;
+use crate::removed;
 use crate::state::State;
 
 /// A request waits for so long. The client's own patience with a silent socket is longer.
@@ -320,6 +321,7 @@ impl State {
     ///
     /// 503 where it cannot be had now.
     pub(crate) async fn fetch_to_write(&self, id: &SessionId) -> Result<(), ApiError> {
+        removed::look_for(self, id).await?;
         if let Some(fetching) = self.fetching.get()
             && self.live(id).is_none()
             && (self.store.is_packed(id) || fetching.cold.has(id))

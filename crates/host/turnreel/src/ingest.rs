@@ -16,13 +16,14 @@ use crate::error::ApiError;
 use crate::fleet::{self, Home};
 use crate::live::Live;
 use crate::masking;
+use crate::removed;
 use crate::scope::Grant;
 use crate::state::State;
 use answers::Hold;
 use items::Items;
 use storing::append_as_writer_at;
 
-pub(crate) use anew::{bring_up, follow_epochs, is_another};
+pub(crate) use anew::{bring_up, follow_found, is_another};
 pub(crate) use batch::{Rejected, is_event_id, n_events, read_batch};
 pub(crate) use reply::{Answer, Item};
 pub(crate) use storing::{
@@ -113,6 +114,7 @@ async fn ingest_on(
 ) -> Result<Answer, ApiError> {
     let mut items = Items::of(items);
     if !terms.may_answer {
+        removed::look_for(state, &id).await?;
         // A long log is read before others have to wait for it, and what is refused begins no session.
         let live = state.live(&id);
         let of_others = answers::of_others(state, live.as_ref(), &items.events, Hold::None).await?;
@@ -194,6 +196,7 @@ async fn append_on(
 
 /// The session that is sent to. One that is elsewhere, and has no log here any more, is fetched first.
 async fn live_to_append(state: &State, id: &SessionId) -> Result<Arc<Live>, ApiError> {
+    removed::look_for(state, id).await?;
     let is_here = |live: &Arc<Live>| !live.is_removed() || state.fetching.get().is_none();
     let live = match state.live_to_write(id).filter(is_here) {
         Some(live) => live,

@@ -2,7 +2,8 @@
 //!
 //! A file that a running `pipe` holds is its own to send. Sending twice does no harm: events are known by their ids. A
 //! session whose pipe was killed has ended, unless another pipe tells of it. Where another source tells of a session now, the
-//! file waits and the others go on: a pipe that its user stopped (Ctrl-Z) may hold a session's notes for ever.
+//! file waits, and so do later ones of its session; the others go on: a pipe that its user stopped (Ctrl-Z) may hold a
+//! session's notes for ever.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -57,6 +58,22 @@ impl PutOff {
     }
 }
 
+/// Sessions of which an earlier file waits, as the names of files have them: their logs shall stand in the order of the runs.
+/// A file that cannot be taken in at all holds up nothing.
+#[derive(Default)]
+struct Behind(BTreeSet<String>);
+
+impl Behind {
+    fn waits(&self, path: &Path) -> bool {
+        let named = chat_capture::sessions_named(path);
+        named.iter().any(|session| self.0.contains(session))
+    }
+
+    fn stays(&mut self, path: &Path) {
+        self.0.extend(chat_capture::sessions_named(path));
+    }
+}
+
 /// A file that waits until another source has told of a session.
 struct Waiting {
     leftover: Leftover,
@@ -70,54 +87,70 @@ struct Waiting {
 /// Takes in what lies in the data folder's spool, and what pipes leave there later.
 pub(crate) async fn take_in(state: State, data: PathBuf) {
     let dir = spool_dir(&data);
-    let mut put_off = PutOff::default();
-    // Those of which it was said that they could not be taken in.
-    let mut failed = BTreeSet::new();
-    let mut waiting: BTreeMap<PathBuf, Waiting> = BTreeMap::new();
-    // The notes that were named as held.
-    let mut named = BTreeSet::new();
+    let mut files = Files::default();
     loop {
-        let looking = dir.clone();
+        let pause = files.look(&state, &dir).await;
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// What is known of the files that stay.
+#[derive(Default)]
+struct Files {
+    put_off: PutOff,
+    /// Those of which it was said that they could not be taken in.
+    failed: BTreeSet<PathBuf>,
+    waiting: BTreeMap<PathBuf, Waiting>,
+    /// The notes that were named as held.
+    named: BTreeSet<PathBuf>,
+}
+
+impl Files {
+    /// Takes in what can be taken in now; after how long to look again.
+    async fn look(&mut self, state: &State, dir: &Path) -> Duration {
+        let looking = dir.to_owned();
         let listing = tokio::task::spawn_blocking(move || chat_capture::leftovers(&looking)).await;
         let listing = listing.unwrap_or_default();
         // One that is not there any more has nothing to wait for.
-        waiting.retain(|path, _| listing.binary_search(path).is_ok());
-        put_off
-            .0
-            .retain(|path, _| listing.binary_search(path).is_ok());
+        let there: BTreeSet<&PathBuf> = listing.iter().collect();
+        self.waiting.retain(|path, _| there.contains(path));
+        self.put_off.0.retain(|path, _| there.contains(path));
+        let mut behind = Behind::default();
         for path in listing {
-            if put_off.waits(&path, Instant::now()) {
+            if self.put_off.waits(&path, Instant::now()) || behind.waits(&path) {
                 continue;
             }
-            match take_in_one(&state, &path, waiting.remove(&path)).await {
+            match take_in_one(state, &path, self.waiting.remove(&path)).await {
                 Ok(None) => {}
                 Ok(Some(held)) => {
-                    if held.since.elapsed() >= HELD_LONG && named.insert(held.notes.clone()) {
+                    behind.stays(&path);
+                    let is_long = held.since.elapsed() >= HELD_LONG;
+                    if is_long && self.named.insert(held.notes.clone()) {
                         tracing::warn!("{}", held_long(&path, &held.notes));
                     }
-                    if waiting.len() < MOST_WAITING {
-                        waiting.insert(path, held);
+                    if self.waiting.len() < MOST_WAITING {
+                        self.waiting.insert(path, held);
                     }
                 }
                 Err(why) => {
-                    if failed.insert(path.clone()) {
+                    if self.failed.insert(path.clone()) {
                         tracing::warn!("could not take in {}: {why}", path.display());
                     }
                     // Beside other servers it may only wait for one of them.
                     if state.fleet.get().is_none() {
-                        put_off.put_off(path, Instant::now());
+                        self.put_off.put_off(path, Instant::now());
                     }
                 }
             }
         }
-        named.retain(|notes| waiting.values().any(|held| held.notes == *notes));
+        let waiting = &self.waiting;
+        self.named
+            .retain(|notes| waiting.values().any(|held| held.notes == *notes));
         let is_soon = |held: &Waiting| held.since.elapsed() < HELD_LONG;
-        let pause = if waiting.values().any(is_soon) {
-            SOON
-        } else {
-            LOOK_EVERY
-        };
-        tokio::time::sleep(pause).await;
+        match waiting.values().any(is_soon) {
+            true => SOON,
+            false => LOOK_EVERY,
+        }
     }
 }
 

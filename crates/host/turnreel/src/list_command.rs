@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use chat_feed::projections::trace::clean;
 use chat_feed::units;
-use chat_store::{Summary, now_ms};
+use chat_store::{Rows, Summary, now_ms};
 use serde_json::{Value, json};
 use terminal_size::terminal_size_of;
 
@@ -37,10 +37,14 @@ pub(crate) fn command(args: Args) -> ExitCode {
 
 fn run(args: Args) -> Result<ExitCode, String> {
     let dir = data_dir::resolve(args.data.data)?;
-    let mut told = chat_store::rows(&dir).map_err(|why| why.to_string())?;
+    // There is no folder before the first start.
+    let mut told = match dir.exists() {
+        true => chat_store::rows(&dir).map_err(|why| why.to_string())?,
+        false => Rows::default(),
+    };
     if told.rows.is_empty() {
         // An empty list may be that of a folder that nobody meant.
-        eprintln!("there are no sessions in {}", dir.display());
+        eprintln!("no sessions yet in {}; start `turnreel`", dir.display());
     }
     // The newest first, as on the page.
     told.rows.sort_by_key(|row| std::cmp::Reverse(at_ms(row)));

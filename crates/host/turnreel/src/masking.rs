@@ -119,7 +119,7 @@ impl Masking {
         }
         let mut masker = LiveMasker::new();
         let (_, head) = session.position();
-        session.walk(head.saturating_sub(ASKED_EVENTS), &mut |seq, line| {
+        let walked = session.walk(head.saturating_sub(ASKED_EVENTS), &mut |seq, line| {
             let may_ask = line.contains(r#""type":"question_"#);
             if (may_ask || seq + OPEN_EVENTS > head)
                 && let Ok(event) = ChatEvent::from_json(line)
@@ -127,7 +127,12 @@ impl Masking {
                 masker.resume(&event);
             }
             ControlFlow::Continue(())
-        })?;
+        });
+        match walked {
+            // What follows begins another log.
+            Ok(()) | Err(Error::Gone { .. }) => {}
+            Err(why) => return Err(why),
+        }
         let of_session = OfSession {
             masker,
             sent: Instant::now(),

@@ -4,6 +4,7 @@
 //! by their envelope: what is in a payload is for `chat-event`.
 
 mod docs;
+mod parameters;
 mod schemas;
 
 use serde_json::{Map, Value, json};
@@ -66,9 +67,9 @@ fn operation(doc: &Doc) -> Value {
         let schema = reference(schema);
         json!({"name": name, "in": "query", "description": what, "required": required, "schema": schema})
     });
-    let query: Vec<Value> = query.collect();
-    if !query.is_empty() {
-        operation["parameters"] = query.into();
+    let parameters: Vec<Value> = query.chain(parameters::headers(doc.id)).collect();
+    if !parameters.is_empty() {
+        operation["parameters"] = parameters.into();
     }
     if let Some(name) = doc.body {
         let (media, schema) = if name == "bytes" {
@@ -77,7 +78,9 @@ fn operation(doc: &Doc) -> Value {
             (JSON, reference(name))
         };
         let content = json!({media: {"schema": schema}});
-        operation["requestBody"] = json!({"required": true, "content": content});
+        // What is deleted may be said by the address.
+        let required = doc.method != "DELETE";
+        operation["requestBody"] = json!({"required": required, "content": content});
     }
     operation
 }
@@ -123,6 +126,92 @@ mod tests {
             .map(|path| path.keys().filter(|key| *key != "parameters").count())
             .sum();
         assert_eq!(n_operations, routes.len());
+    }
+
+    /// What is said of an operation, by its name.
+    fn operation_of(id: &str) -> Value {
+        operation(DOCS.iter().find(|doc| doc.id == id).unwrap())
+    }
+
+    #[test]
+    fn parameters_are_those_that_are_taken() {
+        let named = |id: &str| {
+            let operation = operation_of(id);
+            let parameters = operation["parameters"].as_array().cloned();
+            let parameters = parameters.unwrap_or_default().into_iter().map(|it| {
+                let schema = it["schema"]["$ref"].as_str().unwrap();
+                let schema = schema.rsplit('/').next().unwrap().to_owned();
+                (it["in"].to_string(), it["name"].to_string(), schema)
+            });
+            parameters.collect::<Vec<_>>()
+        };
+        let expected = |all: &[(&str, &str, &str)]| -> Vec<(String, String, String)> {
+            let all = all.iter().map(|(place, name, schema)| {
+                (
+                    json!(place).to_string(),
+                    json!(name).to_string(),
+                    (*schema).to_owned(),
+                )
+            });
+            all.collect()
+        };
+        let cursor = "StreamCursor";
+        let stream = [
+            ("query", "after", cursor),
+            ("query", "format", "Format"),
+            ("query", "bodies", "Bodies"),
+            ("header", "Last-Event-ID", cursor),
+        ];
+        assert_eq!(named("follow"), expected(&stream));
+        assert_eq!(named("followBus"), expected(&[stream[0], stream[3]]));
+        assert_eq!(named("socket"), expected(&[("query", "session", "Text")]));
+        let sending = [
+            ("query", "atomic", "Text"),
+            ("header", "Producer-Id", "ProducerId"),
+            ("header", "Producer-Epoch", "Count"),
+            ("header", "Producer-Seq", "Count"),
+        ];
+        assert_eq!(named("sendEvents"), expected(&sending));
+    }
+
+    #[test]
+    fn bodies_are_those_that_are_taken() {
+        let schemas = schemas::all();
+        let fields = |id: &str| {
+            let operation = operation_of(id);
+            let body = &operation["requestBody"];
+            let name = body["content"][JSON]["schema"]["$ref"].as_str().unwrap();
+            let schema = &schemas[name.rsplit('/').next().unwrap()];
+            let fields = schema["properties"].as_object().unwrap().keys().cloned();
+            let is_closed = schema["additionalProperties"] == false;
+            (
+                fields.collect::<Vec<_>>(),
+                is_closed,
+                body["required"] == true,
+            )
+        };
+        let fields_are = |id: &str, all: &[&str], is_closed, is_required| {
+            let mut all: Vec<String> = all.iter().map(|it| (*it).to_owned()).collect();
+            all.sort();
+            let (mut found, closed, required) = fields(id);
+            found.sort();
+            assert_eq!(
+                (found, closed, required),
+                (all, is_closed, is_required),
+                "{id}"
+            );
+        };
+        fields_are("share", &["expiresInSeconds", "label"], true, true);
+        fields_are("unshare", &["id"], true, false);
+        fields_are("decide", &["decision", "scope", "message"], false, true);
+        fields_are("reply", &["answers", "outcome"], false, true);
+        // What the routes refuse beyond.
+        assert_eq!(schemas["Needle"]["maxLength"], 200);
+        let seconds = &schemas["Share"]["properties"]["expiresInSeconds"];
+        assert_eq!(
+            (&seconds["minimum"], &seconds["maximum"]),
+            (&json!(1), &json!(366 * 86_400))
+        );
     }
 
     #[test]

@@ -151,10 +151,7 @@ fn run(args: Args) -> Result<ExitCode, String> {
     let dir = data_dir::resolve(args.server.data_arg())?;
     let spool_dir = args.server.spool_dir(&dir);
     let left_in = args.server.left_in(&dir);
-    let sent_by = match args.server.other_endpoint(&dir) {
-        Some(url) => format!("sent by the next pipe with --endpoint {url}"),
-        None => "sent by the next pipe, or taken in when the server starts".to_owned(),
-    };
+    let other = args.server.other_endpoint(&dir).map(str::to_owned);
     let masks = args.mask || config::asks_to_mask(&dir);
     let find_endpoint = endpoint_finder(args.server)?;
     let stops = Arc::new(AtomicUsize::new(0));
@@ -182,7 +179,7 @@ fn run(args: Args) -> Result<ExitCode, String> {
         );
     }
     let outcome = pipe.run(std::io::stdin(), std::io::stdout())?;
-    Ok(report(&outcome, &sent_by))
+    Ok(report(&outcome, other.as_deref()))
 }
 
 /// Events without their secrets.
@@ -230,7 +227,7 @@ fn working_directory() -> Option<String> {
     Some(here.to_str()?.to_owned())
 }
 
-fn report(outcome: &Outcome, sent_by: &str) -> ExitCode {
+fn report(outcome: &Outcome, other: Option<&str>) -> ExitCode {
     for note in &outcome.notes {
         // One may quote what an agent printed.
         let note = chat_feed::projections::trace::clean(note);
@@ -241,12 +238,25 @@ fn report(outcome: &Outcome, sent_by: &str) -> ExitCode {
         return ExitCode::from(2);
     }
     if let Some(path) = &outcome.spooled {
-        eprintln!(
-            "turnreel pipe: the server has not taken all events; they wait in {} and are {sent_by}",
-            path.display()
-        );
+        eprintln!("turnreel pipe: {}", waiting(path, outcome.unlocked, other));
     }
     ExitCode::from(u8::from(outcome.lost > 0 || outcome.output_failed))
+}
+
+/// What is said of events that wait: for the server of the data folder, or for this other one.
+fn waiting(path: &Path, unlocked: bool, other: Option<&str>) -> String {
+    let path = path.display();
+    let to = other.map_or_else(String::new, |url| format!(" --endpoint {url}"));
+    let sent = match other {
+        _ if unlocked => format!(
+            "; its disk has no file locks, so no other pipe takes them: `turnreel pipe{to} < \"{path}\"` sends them"
+        ),
+        Some(_) => format!(" and are sent by the next pipe with{to}"),
+        None => {
+            " and are sent by the next pipe, or taken in by the server, once it runs".to_owned()
+        }
+    };
+    format!("the server has not taken all events; they wait in {path}{sent}")
 }
 
 /// Looks for the server anew each time: it may have been started again on another port.
@@ -308,4 +318,39 @@ fn count_signals(stops: &Arc<AtomicUsize>) -> Result<(), String> {
         });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_is_told_with_who_sends_it() {
+        let url = "http://127.0.0.1:1";
+        for (unlocked, other, told) in [
+            (
+                false,
+                None,
+                "s.jsonl and are sent by the next pipe, or taken in by the server, once it runs",
+            ),
+            (
+                false,
+                Some(url),
+                "s.jsonl and are sent by the next pipe with --endpoint http://127.0.0.1:1",
+            ),
+            (
+                true,
+                None,
+                "no other pipe takes them: `turnreel pipe < \"s.jsonl\"` sends them",
+            ),
+            (
+                true,
+                Some(url),
+                "no other pipe takes them: `turnreel pipe --endpoint http://127.0.0.1:1 < \"s.jsonl\"` sends them",
+            ),
+        ] {
+            let said = waiting(Path::new("s.jsonl"), unlocked, other);
+            assert!(said.ends_with(told), "{said}");
+        }
+    }
 }

@@ -4,12 +4,15 @@
 //! The folder is looked through where it has changed. A session that is sent to again has a log again, and is listed.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
 use chat_store::SessionId;
 
+use crate::error::ApiError;
 use crate::live::Live;
+use crate::locked::locked;
 use crate::state::State;
 
 /// The folder is looked at no more often.
@@ -25,6 +28,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// What changes within this time of a look may leave the folder with the same time.
 const SETTLED: Duration = Duration::from_secs(2);
 
+/// Logs that are brought back beside each other: each may be read from its beginning.
+const BACK_AT_ONCE: usize = 4;
+
 /// Looks for logs that were taken away, or brought back, as long as it is not given up.
 pub(crate) async fn look(state: State) {
     // Nothing is removed yet: the store has just read the folder.
@@ -34,9 +40,8 @@ pub(crate) async fn look(state: State) {
         tokio::time::sleep(pause).await;
         let state = state.clone();
         let looking = tokio::task::spawn_blocking(move || {
-            let began = Instant::now();
-            looker.look(&state);
-            (looker, began.elapsed())
+            let took = looker.look(&state);
+            (looker, took)
         });
         let Ok((back, took)) = looking.await else {
             return;
@@ -56,15 +61,20 @@ struct Looker {
 }
 
 impl Looker {
-    fn look(&mut self, state: &State) {
+    /// Looks through the folder where it has changed; how long that took, without what was read of logs that are back.
+    fn look(&mut self, state: &State) -> Duration {
+        let began = Instant::now();
         let folder = std::fs::metadata(state.store.dir());
         let changed = folder.and_then(|folder| folder.modified()).ok();
         if changed.is_some() && self.changed == changed {
-            return;
+            return began.elapsed();
         }
         self.changed = None;
-        match look_through(state) {
-            Ok(is_sure) => {
+        let looked = look_through(state);
+        let took = began.elapsed();
+        match looked {
+            Ok((is_sure, returned)) => {
+                let is_sure = bring_all_back(state, returned) && is_sure;
                 let is_settled = |at: &SystemTime| at.elapsed().is_ok_and(|ago| ago > SETTLED);
                 self.changed = changed.filter(|at| is_sure && is_settled(at));
                 self.failed = false;
@@ -76,76 +86,142 @@ impl Looker {
             }
             Err(_) => {}
         }
+        took
     }
 }
 
-/// Tells each session whose log went, or came back. `false` where one was just written to, and is to be looked for again.
-fn look_through(state: &State) -> Result<bool, chat_store::Error> {
+/// Tells each session whose log went, and gives those whose log is back. `false` where one was just written to, and is to be
+/// looked for again.
+fn look_through(state: &State) -> Result<(bool, Vec<Arc<Live>>), chat_store::Error> {
     for id in state.store.packed_that_went() {
         state.packed.remove(&id, &state.list);
     }
-    tell(state, state.all_to_write())
+    let mut sessions = state.all_to_write();
+    // One that has no event yet may have no file yet.
+    sessions.retain(|live| live.row().1.head > 0);
+    let missing = missing(state, &sessions)?;
+    sessions.retain(|live| live.is_removed() != missing.contains(live.session.id()));
+    let (returned, went): (Vec<_>, Vec<_>) =
+        sessions.into_iter().partition(|live| live.is_removed());
+    Ok((tell_gone(state, &went)?, returned))
+}
+
+/// Those of the sessions that have no file.
+fn missing(
+    state: &State,
+    sessions: &[Arc<Live>],
+) -> Result<BTreeSet<SessionId>, chat_store::Error> {
+    let ids = sessions.iter().map(|live| live.session.id().clone());
+    Ok(state
+        .store
+        .without_log(ids.collect())?
+        .into_iter()
+        .collect())
+}
+
+/// Tells those of the sessions whose log went; `false` as with [`look_through`].
+fn tell_gone(state: &State, sessions: &[Arc<Live>]) -> Result<bool, chat_store::Error> {
+    // Nobody writes to them until it is told: with what is written the log may be there again.
+    let mut held = Vec::new();
+    let mut writers = Vec::new();
+    for live in sessions {
+        if let Ok(writer) = live.writer.try_lock() {
+            held.push(live.clone());
+            writers.push(writer);
+        }
+    }
+    let missing = missing(state, &held)?;
+    for live in held.iter().filter(|it| missing.contains(it.session.id())) {
+        turn(state, live, true);
+    }
+    Ok(held.len() == sessions.len())
+}
+
+/// Brings back those whose logs are there again; `false` as with [`look_through`]. A log is read while its own session alone
+/// is held.
+fn bring_all_back(state: &State, sessions: Vec<Arc<Live>>) -> bool {
+    let n_threads = sessions.len().min(BACK_AT_ONCE);
+    let left = Mutex::new(sessions.into_iter());
+    let is_sure = AtomicBool::new(true);
+    let bring_back = || {
+        while let Some(live) = { locked(&left).next() } {
+            let is_told = live
+                .writer
+                .try_lock()
+                .is_ok_and(|_writer| turn(state, &live, false));
+            if !is_told {
+                is_sure.store(false, Ordering::Relaxed);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..n_threads {
+            scope.spawn(bring_back);
+        }
+    });
+    is_sure.into_inner()
+}
+
+/// Tells that the session's log went, or is back; `false` where it went again. The caller holds the session's `writer`.
+fn turn(state: &State, live: &Live, is_missing: bool) -> bool {
+    if live.is_removed() == is_missing {
+        return true;
+    }
+    state.forget_remembered(live.session.id());
+    if !is_missing {
+        let session = &live.session;
+        // What was brought back may be another log than went.
+        match session.look_anew() {
+            Ok(()) => live.realign(session.position(), session.summary(), false, &state.list),
+            Err(chat_store::Error::Gone { .. }) => return false,
+            // Who reads it hears why.
+            Err(why) => tracing::warn!(session = session.id().as_str(), "{why}"),
+        }
+    }
+    live.set_removed(is_missing, &state.list);
+    true
 }
 
 /// Looks whether the session's log was taken away just now; whether it is. For where what is remembered of the session would
-/// decide that something need not be stored.
+/// decide that something need not be stored. The caller does not hold the session's `writer`.
 pub(crate) async fn is_gone(state: &State, id: &SessionId) -> bool {
-    // One that was packed away is not gone.
-    let Some(live) = state.live_to_write(id) else {
+    // One that was packed away is not gone; and one that has no event yet may have no file yet.
+    let live = state.live_to_write(id);
+    let Some(live) = live.filter(|live| live.row().1.head > 0) else {
         return false;
     };
     let (state, of) = (state.clone(), live.clone());
-    let looking = tokio::task::spawn_blocking(move || tell(&state, vec![of]));
-    if let Ok(Err(why)) = looking.await {
+    let looking = move || {
+        let _writer = of.writer.blocking_lock();
+        let missing = missing(&state, std::slice::from_ref(&of))?;
+        turn(&state, &of, !missing.is_empty());
+        Ok::<_, chat_store::Error>(())
+    };
+    if let Ok(Err(why)) = tokio::task::spawn_blocking(looking).await {
         tracing::warn!("{why}");
     }
     live.is_removed()
 }
 
-/// Tells those of the sessions whose log went, or came back; `false` as with [`look_through`].
-fn tell(state: &State, mut sessions: Vec<Arc<Live>>) -> Result<bool, chat_store::Error> {
-    // One that has no event yet may have no file yet.
-    sessions.retain(|live| live.row().1.head > 0);
-    let ids = sessions.iter().map(|live| live.session.id().clone());
-    let missing: BTreeSet<_> = state
-        .store
-        .without_log(ids.collect())?
-        .into_iter()
-        .collect();
-    sessions.retain(|live| live.is_removed() != missing.contains(live.session.id()));
-    let n_sessions = sessions.len();
-    // Nobody writes to them until it is told: with what is written the log may be there again.
-    let held: Vec<_> = sessions
-        .iter()
-        .filter_map(|live| Some((live, live.writer.try_lock().ok()?)))
-        .collect();
-    let ids = held.iter().map(|(live, _)| live.session.id().clone());
-    let missing: BTreeSet<_> = state
-        .store
-        .without_log(ids.collect())?
-        .into_iter()
-        .collect();
-    let n_held = held.len();
-    // Each is let go as soon as it is told: a log that is back is read.
-    for (live, _writer) in held {
-        let is_removed = missing.contains(live.session.id());
-        if live.is_removed() != is_removed {
-            state.forget_remembered(live.session.id());
-            if !is_removed {
-                bring_back(state, live);
-            }
-            live.set_removed(is_removed, &state.list);
-        }
+/// Sees whether the session's log was taken away, and tells of it where it was: at the price of a look at one file.
+///
+/// # Errors
+///
+/// Where the server stops.
+pub(crate) async fn look_for(state: &State, id: &SessionId) -> Result<(), ApiError> {
+    let Some(live) = state.live(id).filter(|live| live.row().1.head > 0) else {
+        return Ok(());
+    };
+    let path = state.store.log_path(live.session.id());
+    let looking = tokio::task::spawn_blocking(move || path.symlink_metadata());
+    // Whether it is elsewhere is asked only where it is not here, and what cannot be looked at is said by who writes to it.
+    if let Err(why) = looking.await?
+        && why.kind() == std::io::ErrorKind::NotFound
+    {
+        is_gone(state, id).await;
     }
-    Ok(n_held == n_sessions)
+    Ok(())
 }
 
-/// What was brought back may be another log than went. The caller holds the session's `writer`.
-fn bring_back(state: &State, live: &Live) {
-    let session = &live.session;
-    match session.look_anew() {
-        Ok(()) => live.realign(session.position(), session.summary(), false, &state.list),
-        // Who reads it hears why.
-        Err(why) => tracing::warn!(session = session.id().as_str(), "{why}"),
-    }
-}
+#[cfg(test)]
+mod tests;

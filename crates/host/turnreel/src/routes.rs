@@ -23,10 +23,9 @@ mod ws;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use axum::extract::{FromRequestParts, RawPathParams};
+use axum::extract::{FromRequestParts, MatchedPath, RawPathParams};
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
-use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, delete, get, head, post, put};
 use axum::{Router, middleware};
 use chat_event::session_id::from_native;
@@ -262,7 +261,7 @@ pub(crate) fn router(state: State) -> Router {
         router = router.route(route.path, route.answer);
     }
     router
-        .method_not_allowed_fallback(wrong_method)
+        .method_not_allowed_fallback(other_method)
         .fallback(nowhere)
         .layer(middleware::from_fn_with_state(
             state.clone(),
@@ -277,15 +276,22 @@ pub(crate) fn router(state: State) -> Router {
         .with_state(state)
 }
 
-async fn wrong_method() -> Response {
+/// What is said of a method that the path has not. What is no route has the path of the page's files, to which nobody posts.
+pub(crate) fn wrong_method(matched: Option<&str>, method: &Method) -> ApiError {
+    if matched.is_none_or(|path| path == ASSETS) && *method == Method::POST {
+        return ApiError::no_route();
+    }
     let message = "the method is not allowed here";
-    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "bad_method", message).into_response()
+    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "bad_method", message)
 }
 
-async fn nowhere(method: Method) -> Response {
-    if matches!(method, Method::GET | Method::HEAD | Method::POST) {
-        ApiError::no_route().into_response()
-    } else {
-        wrong_method().await
+async fn other_method(matched: Option<MatchedPath>, method: Method) -> ApiError {
+    wrong_method(matched.as_ref().map(MatchedPath::as_str), &method)
+}
+
+async fn nowhere(method: Method) -> ApiError {
+    match method {
+        Method::GET | Method::HEAD => ApiError::no_route(),
+        _ => wrong_method(None, &method),
     }
 }

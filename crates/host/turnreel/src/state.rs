@@ -243,7 +243,7 @@ impl State {
             stopping: watch::Sender::new(false),
             live: Mutex::new(live),
         }));
-        ingest::follow_epochs(&state);
+        ingest::follow_found(&state);
         state
     }
 

@@ -15,7 +15,7 @@ use crate::trace;
 /// What `turnreel token` is told.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Make a token and print it. It is kept as a hash, so this is the only time it is shown.
+    /// Create a token and print it. It is kept as a hash, so this is the only time it is shown.
     Create {
         /// What it may be used for; may be given more than once.
         #[arg(long = "scope", value_name = "SCOPE", required = true, value_delimiter = ',', value_parser = ["ingest", "read", "answer", "admin"])]

@@ -38,7 +38,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", env = "TURNREEL_DAYS", default_value_t = DAYS)]
     days: u32,
 
-    /// Leave this agent's sessions alone: claude, codex, opencode, gemini or pi; may be given more than once.
+    /// Leave these agents' sessions alone: claude, codex, opencode, gemini, pi; more than one by commas, or given more than
+    /// once.
     #[arg(long, value_name = "AGENT", env = "TURNREEL_SKIP", value_delimiter = ',', value_parser = parse_agent)]
     skip: Vec<Agent>,
 

@@ -503,7 +503,7 @@ payload_struct! {
         scope: String = "scope" default,
         /// Whether the figures count from the beginning of the scope.
         cumulative: Option<bool> = "cumulative" optional,
-        /// Tokens read.
+        /// Tokens read, without those that came from the cache or went into it.
         input_tokens: u64 = "inputTokens" default,
         /// Tokens written.
         output_tokens: u64 = "outputTokens" default,
@@ -596,6 +596,53 @@ payload_struct! {
         why: String = "why" default,
     }
 }
+impl ToolResult {
+    /// Whether it says that no result came, which is a guess where a turn, a run or a file ends.
+    pub fn is_missing(&self) -> bool {
+        let code = self.error.as_ref().and_then(|error| error.code.as_deref());
+        code == Some("no_result")
+    }
+
+    /// Whether nothing had come of the call: it says that there is no result, or that the call was stopped, and what it
+    /// gave by then is empty. A result that comes behind it stands in its place.
+    ///
+    /// ```
+    /// use chat_event::payload::{ToolError, ToolResult};
+    ///
+    /// let stopped = ToolError { code: Some("interrupted".to_owned()), ..ToolError::default() };
+    /// let mut result = ToolResult { error: Some(stopped), ..ToolResult::default() };
+    /// assert!(result.is_empty_handed());
+    /// result.result = chat_event::Json::string("half of it");
+    /// assert!(!result.is_empty_handed());
+    /// ```
+    pub fn is_empty_handed(&self) -> bool {
+        is_empty_handed(&self.result, self.error.as_ref())
+    }
+}
+impl Usage {
+    /// Tokens that were worked on for the first time: read, written to the cache, and answered. What came from the cache is
+    /// counted each time that it is read again and costs a tenth: summed up with these it would hide them.
+    ///
+    /// ```
+    /// use chat_event::payload::Usage;
+    ///
+    /// let usage = Usage {
+    ///     input_tokens: 4,
+    ///     output_tokens: 20,
+    ///     cache_read_tokens: Some(90_000),
+    ///     cache_write_tokens: Some(300),
+    ///     ..Usage::default()
+    /// };
+    /// assert_eq!(usage.fresh_tokens(), 324);
+    /// ```
+    #[must_use]
+    pub fn fresh_tokens(&self) -> u64 {
+        let written = self.cache_write_tokens.unwrap_or(0);
+        let read = self.input_tokens.saturating_add(written);
+        read.saturating_add(self.output_tokens)
+    }
+}
+
 impl LogGap {
     /// How many events are missing. None are where a write was torn before anybody was told that it is kept: its range
     /// ends before it begins.
@@ -618,5 +665,14 @@ payload_struct! {
     LogEnd {
         /// Whether on purpose.
         clean: bool = "clean" default,
+    }
+}
+
+/// As [`ToolResult::is_empty_handed`], of its two parts.
+pub fn is_empty_handed(result: &Json, error: Option<&ToolError>) -> bool {
+    match error.and_then(|error| error.code.as_deref()) {
+        Some("no_result") => true,
+        Some("interrupted") => result.is_null() || result.as_text() == "\"\"",
+        _ => false,
     }
 }

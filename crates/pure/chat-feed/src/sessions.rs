@@ -194,7 +194,8 @@ impl Row {
     pub fn state(&self, now_ms: i64) -> State {
         let works = self.works();
         match self.outcome.as_deref() {
-            _ if self.asks > 0 && self.status != "ended" && !self.sample => State::NeedsYou,
+            // An end settles what was asked before it: who asks behind it goes on, and waits.
+            _ if self.asks > 0 && !self.sample => State::NeedsYou,
             _ if works && now_ms.saturating_sub(self.at_ms()) >= QUIET_MS => State::Quiet,
             _ if works => State::Running,
             Some("failed") => State::Failed,

@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 use crate::support::mask_plan;
 use mask_plan::plan_of;
 
+mod bounds;
+mod written;
+
 fn masked(events: &[ChatEvent]) -> Vec<String> {
     let mut masker = Masker::new(plan_of(events));
     events.iter().map(|event| masker.line(event)).collect()
@@ -764,41 +767,4 @@ fn an_id_stays_an_id_and_a_kind_may_be_kept() {
         line.contains("ann@example.com") && !line.contains(token),
         "{line}"
     );
-}
-
-#[test]
-fn hostile_texts_take_time_that_is_linear_in_their_length() {
-    // Each of these would take hours with a pattern that goes back.
-    for part in [
-        "eyJ",
-        "ghp_",
-        "@",
-        "a@",
-        "password=",
-        "://a:",
-        "-----BEGIN PRIVATE KEY-----\n",
-        "-----BEGIN PRIVATE KEY-----",
-        "ya29.",
-        "ya29.abcdefgh.",
-        ":ey",
-        "curl -u a:bcd ",
-        "echo a | sudo -S ",
-        "mnemonic ",
-        "authorization: a ",
-        "private-lines: 500\n",
-        "password is ",
-        "net user ",
-        "zip htpasswd -b ",
-        "auth=('",
-        "identified with ",
-        "\\",
-        "%41",
-        "1.2.3.",
-        "sk-",
-    ] {
-        let text = part.repeat(200_000 / part.len());
-        let event = event(1, "user_message", &json!({"text": text}));
-        let lines = masked(std::slice::from_ref(&event));
-        assert_eq!(lines.len(), 1);
-    }
 }

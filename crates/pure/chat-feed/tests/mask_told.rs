@@ -1,8 +1,8 @@
 //! Passwords that programs, languages and people tell each in their own way: none of them is in what is written, and words
 //! beside which the same signs stand are left.
 
-use chat_event::ChatEvent;
-use chat_feed::mask::Masker;
+use chat_event::{ChatEvent, Payload};
+use chat_feed::mask::{LiveMasker, Masker, is_masked_of};
 use serde_json::json;
 
 use crate::support::mask_live;
@@ -212,5 +212,44 @@ fn the_same_signs_beside_other_words_are_left() {
         let is = masked(text);
         let without_mail = is.replace("[masked: e-mail address #1]", "ann@x.test");
         assert_eq!(without_mail, text);
+    }
+}
+
+#[test]
+fn a_diff_that_its_preview_tells_whole_is_whole_once_it_is_masked() {
+    let token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+    let event = |value: serde_json::Value| ChatEvent::from_json(&value.to_string()).unwrap();
+    let diff = format!("@@ -1 +1 @@\n-TOKEN=\n+TOKEN={token}\n");
+    let edit = |id: &str, n_bytes: usize| {
+        event(json!({
+            "id": id, "timestamp": 1, "sessionId": "s", "type": "file_edit",
+            "payload": {"filePath": ".env", "changeType": "modified", "diffPreview": diff, "fullDiffSize": n_bytes},
+        }))
+    };
+    let (whole, cut) = (edit("a", diff.len()), edit("b", diff.len() + 1));
+    let mut masker = LiveMasker::new();
+    let mut stored = |sent: &ChatEvent| masker.push(sent.clone()).pop().unwrap();
+    for (sent, is_whole) in [(&whole, true), (&cut, false)] {
+        let stored = stored(sent);
+        let Payload::FileEdit(edit) = &stored.payload else {
+            panic!("it is none any more");
+        };
+        let n_bytes = edit.diff_preview.len() as u64;
+        assert!(!stored.to_line().contains(token));
+        assert_eq!(
+            n_bytes >= edit.full_diff_size,
+            is_whole,
+            "{}",
+            stored.to_line()
+        );
+        // It is known again where it comes again.
+        assert!(is_masked_of(&stored, sent));
+        let line = Masker::new(plan_of(std::slice::from_ref(sent))).line(sent);
+        let masked = event(serde_json::from_str(&line).unwrap());
+        let Payload::FileEdit(edit) = masked.payload else {
+            panic!("it is none any more");
+        };
+        let n_bytes = edit.diff_preview.len() as u64;
+        assert_eq!(n_bytes >= edit.full_diff_size, is_whole, "{line}");
     }
 }

@@ -6,6 +6,7 @@
 use crate::support::{text_of, view, waits};
 use chat_event::{ChatEvent, Payload};
 use chat_feed::inbox::Inbox;
+use chat_feed::projections::to_session_summary;
 use chat_feed::{BlockBody, ChatRenderer, Feed, ToolCallBlock, ToolStatus, TurnState};
 use serde_json::{Value, json};
 
@@ -221,6 +222,43 @@ fn two_results_same_id() {
     let calls = calls(renderer.feed());
     assert_eq!(calls[0].conflicts, 1);
     assert_eq!(calls[0].result.as_ref().unwrap().as_text(), "\"first\"");
+}
+
+#[test]
+fn a_result_that_comes_late_stands_in_the_place_of_none() {
+    let events = log(&[
+        ("turn_start", json!({"_turn": "t", "trigger": "user"})),
+        (
+            "tool_call",
+            json!({"_turn": "t", "toolCallId": "c1", "toolName": "Read", "args": {}}),
+        ),
+        (
+            "tool_result",
+            json!({"_turn": "t", "toolCallId": "c1", "result": "", "error": {"code": "no_result", "message": "none"}}),
+        ),
+        ("turn_end", json!({"_turn": "t"})),
+        (
+            "tool_result",
+            json!({"_turn": "t", "toolCallId": "c1", "result": "late", "summary": "1 line"}),
+        ),
+        (
+            "tool_result",
+            json!({"_turn": "t", "toolCallId": "c1", "result": "", "error": {"code": "no_result", "message": "none"}}),
+        ),
+    ]);
+    let before = replay(&events[..4]);
+    assert_eq!(calls(before.feed())[0].status, ToolStatus::NoResult);
+    let renderer = replay(&events);
+    let call = calls(renderer.feed())[0].clone();
+    assert_eq!(call.status, ToolStatus::Succeeded);
+    assert_eq!(call.result.as_ref().unwrap().as_text(), "\"late\"");
+    assert_eq!(
+        (call.error, call.conflicts),
+        (None, 1),
+        "none comes too late"
+    );
+    let summary = to_session_summary(&events);
+    assert_eq!(summary.tool_calls.without_result, 0);
 }
 
 #[test]

@@ -174,7 +174,7 @@ fn tokens_that_are_taken_back_do_not_count() {
         assert_eq!(foot, Some(told));
         let summary = to_session_summary(&events);
         assert_eq!((summary.usage, summary.cost_usd), told);
-        (told.0.map(|tokens| tokens.total()), told.1)
+        (told.0.map(|tokens| tokens.fresh()), told.1)
     };
     let mut lines = vec![
         ("turn_start", json!({"trigger": "user"})),

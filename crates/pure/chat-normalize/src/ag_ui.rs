@@ -6,7 +6,7 @@
 //! | `TEXT_MESSAGE_*`, `REASONING_*` (`THINKING_*` before 1.0) | texts and thoughts by their message id: `texts` |
 //! | `TOOL_CALL_*` | calls, their arguments as they are written, their results: `calls` |
 //! | `MESSAGES_SNAPSHOT`, `RUN_STARTED.input.messages` | what of it was not told yet: `history` |
-//! | `STEP_*`, `ACTIVITY_*` | `progress`; a plan where an activity is one |
+//! | `STEP_*`, `ACTIVITY_*` | `progress`; a plan where an activity is one: `activities` |
 //! | `SUBAGENT_*` | a call around what bears their `subagentRunId` |
 //! | `STATE_*`, `RAW`, `CUSTOM` | kept as `raw` |
 //!
@@ -14,6 +14,7 @@
 //! each is known by its id alone; a chunk without one belongs to the last. After `@ag-ui/core` 1.0.0 (`events.ts`,
 //! `types.ts`) and what pydantic-ai 2.68.0 sends.
 
+mod activities;
 mod calls;
 mod events;
 mod history;

@@ -2,10 +2,12 @@
 //!
 //! Claude Code hands the same messages and blocks on, so what a block means stands once, in `claude`: `blocks` and
 //! `results`, with the state they need in `claude::session`. Here is what the API itself has beside them: `messages`
-//! (which value is what, requests, turns), `stream` (blocks put together from their pieces) and `server_tools`.
+//! (which value is what, turns, whole answers), `requests`, `stream` (blocks put together from their pieces) and
+//! `server_tools`.
 //! After the vendor's reference of 2026-10 and the recordings in `fixtures/anthropic-sse`.
 
 mod messages;
+mod requests;
 pub(crate) mod server_tools;
 mod shapes;
 mod stream;

@@ -267,13 +267,15 @@ impl Copilot {
                 continue;
             };
             let read = count_of(usage, "cacheReadTokens");
+            let written = count_of(usage, "cacheWriteTokens");
+            let in_cache = read.unwrap_or(0).saturating_add(written.unwrap_or(0));
             let usage = Usage {
                 scope: "session".to_owned(),
                 cumulative: Some(true),
-                input_tokens: input.saturating_sub(read.unwrap_or(0)),
+                input_tokens: input.saturating_sub(in_cache),
                 output_tokens: count_of(usage, "outputTokens").unwrap_or(0),
                 cache_read_tokens: read,
-                cache_write_tokens: count_of(usage, "cacheWriteTokens"),
+                cache_write_tokens: written,
                 model: Some(model.clone()),
                 ..Usage::default()
             };

@@ -9,7 +9,7 @@ use chat_event::jsonl::{LineContent, LineSplitter, foreign_format};
 use serde_json::Value;
 
 use crate::dialect::{Dialect, Form, TABLE};
-use crate::parse::{event_data, parse_document, parse_line};
+use crate::parse::{event_data, is_event_field, parse_document, parse_line};
 
 /// How much of a source is looked at before it is called no session.
 pub const HEAD_BYTES: usize = 64 * 1024;
@@ -146,7 +146,51 @@ pub(crate) struct Detector {
     /// those that can be parts of it.
     n_own: u64,
     n_parts: u64,
+    quoted: Quoted,
 }
+
+/// So many lines of words may stand before a session's first line, as programs print that start it.
+const MAX_WORDS_BEFORE: u64 = 8;
+
+/// Behind more of them so many more lines of JSON than of words show that it is a session, and no text that quotes one.
+const SHOWN_BY: i64 = 8;
+
+/// Whether what speaks for a dialect is a session's, or stands in a text that tells of such.
+#[derive(Debug, Default)]
+struct Quoted {
+    /// Lines of words before the first that speaks for a dialect.
+    n_words_before: u64,
+    /// The dialect that is in doubt.
+    doubted: Option<Dialect>,
+    /// From the line on that speaks for a dialect: how many more lines are JSON than words.
+    lead: i64,
+    has_spoken: bool,
+}
+
+impl Quoted {
+    /// Takes note of a line; `speaks` is whether it is the first that speaks for a dialect, or one of those behind it.
+    fn line(&mut self, is_json: bool, is_words: bool, speaks: bool) {
+        self.has_spoken |= speaks;
+        if self.has_spoken {
+            self.lead += i64::from(is_json) - i64::from(is_words);
+        } else {
+            self.n_words_before += u64::from(is_words);
+        }
+    }
+
+    /// Whether a line that decides may be one that is quoted.
+    fn is_in_doubt(&self) -> bool {
+        self.n_words_before > MAX_WORDS_BEFORE && self.lead < SHOWN_BY
+    }
+
+    /// Whether it is one, where no more is looked at.
+    fn is_quoted(&self) -> bool {
+        self.n_words_before > MAX_WORDS_BEFORE && self.lead < 0
+    }
+}
+
+/// What the lines of a document begin with that are not its first.
+const PART_BEGINS: [char; 6] = ['{', '}', '[', ']', '"', ','];
 
 /// A document that is printed over several lines is put together up to this size.
 const MAX_DOCUMENT_BYTES: usize = 16 * 1024 * 1024;
@@ -164,6 +208,18 @@ impl Detector {
             return None;
         }
         let parsed = parse_line(trimmed);
+        let is_json = parsed.values.first().is_some_and(Value::is_object);
+        let is_part = trimmed.starts_with(PART_BEGINS);
+        let is_words = !is_json && !is_part && !is_event_field(text);
+        let speaks = parsed.values.iter().any(|value| verdict(value).is_some());
+        self.quoted.line(is_json, is_words, speaks);
+        if let Some(dialect) = self.quoted.doubted {
+            let is_shown = match self.bytes >= HEAD_BYTES {
+                true => !self.quoted.is_quoted(),
+                false => !self.quoted.is_in_doubt(),
+            };
+            return Some(dialect).filter(|_| is_shown);
+        }
         let mut is_own = false;
         for value in &parsed.values {
             match verdict(value) {
@@ -172,6 +228,9 @@ impl Detector {
                 Some((Dialect::ChatEvents, _)) if self.is_list => {
                     (self.document, self.is_printed) = (None, false);
                     return Some(Dialect::ChatEvents);
+                }
+                Some((dialect, true)) if !self.is_printed && self.quoted.is_in_doubt() => {
+                    self.quoted.doubted = Some(dialect);
                 }
                 Some((dialect, true)) if !self.is_printed => return Some(dialect),
                 Some((dialect, _)) => {
@@ -182,10 +241,8 @@ impl Detector {
             }
         }
         if self.document.is_some() {
-            let begins = ['{', '}', '[', ']', '"', ','];
-            let is_part = parsed.rest.is_some() && trimmed.starts_with(begins);
             self.n_own += u64::from(is_own);
-            self.n_parts += u64::from(is_part);
+            self.n_parts += u64::from(is_part && parsed.rest.is_some());
         }
         if self.first.is_none() {
             let found = match parsed.values.first() {
@@ -237,7 +294,13 @@ impl Detector {
             };
             dialect.filter(|dialect| !parsed.cut_off || is_one(dialect))
         });
-        of_document.or(self.weak)
+        of_document.or_else(|| self.likely())
+    }
+
+    /// The dialect that its lines speak for, unless they stand in a text that quotes them.
+    fn likely(&self) -> Option<Dialect> {
+        let dialect = self.quoted.doubted.or(self.weak);
+        dialect.filter(|_| !self.quoted.is_quoted())
     }
 
     /// The document the source is, where it is one printed over several lines.
@@ -255,7 +318,7 @@ impl Detector {
         match self.document {
             // What is neither read as lines by now nor whole is too long.
             Some(_) => self.bytes >= MAX_DOCUMENT_BYTES,
-            None => self.weak.is_none() && self.bytes >= HEAD_BYTES,
+            None => self.likely().is_none() && self.bytes >= HEAD_BYTES,
         }
     }
 
@@ -270,7 +333,7 @@ impl Detector {
                 is_mostly_own || (self.n_own > 0 && self.bytes >= MAX_DOCUMENT_BYTES)
             }
         };
-        let dialect = self.weak.filter(|_| is_seen)?;
+        let dialect = self.likely().filter(|_| is_seen)?;
         self.document = None;
         Some(dialect)
     }

@@ -106,6 +106,8 @@ pub(crate) struct Emitter {
     keeps_ids: bool,
     /// The end of the session was said.
     pub(crate) has_ended: bool,
+    /// Something was told beside what frames a session of any content.
+    pub(crate) has_understood: bool,
     pub(crate) busy: Busy,
     pub(crate) open_calls: OpenCalls,
     pub(crate) untold_edits: UntoldEdits,
@@ -131,6 +133,7 @@ impl Emitter {
             kept_ids: Recent::default(),
             keeps_ids: false,
             has_ended: false,
+            has_understood: false,
             busy: Busy::default(),
             open_calls: OpenCalls::default(),
             untold_edits: UntoldEdits::default(),
@@ -240,6 +243,9 @@ impl Emitter {
         if let Payload::ErrorEvent(error) = &mut payload {
             error_words::put_in_words(error);
         }
+        if let Payload::ToolResult(result) = &mut payload {
+            self.open_calls.fail_by_exit_code(result);
+        }
         self.note_edits(&payload, place);
         if let Some(status) = self.busy.before(&payload, place) {
             let line_id = format!("{}:status", self.line_id);
@@ -291,6 +297,16 @@ impl Emitter {
     pub(crate) fn push(&mut self, event: ChatEvent) -> &mut ChatEvent {
         self.report.events += 1;
         self.has_ended |= matches!(event.payload, Payload::SessionEnd(_));
+        self.has_understood |= !matches!(
+            event.payload,
+            Payload::Raw(_)
+                | Payload::Notice(_)
+                | Payload::SessionStart(_)
+                | Payload::SessionStatus(_)
+                | Payload::SessionEnd(_)
+                | Payload::TurnStart(_)
+                | Payload::TurnEnd(_)
+        );
         self.newest_ms = event
             .timestamp
             .map_or(self.newest_ms, |time_ms| self.newest_ms.max(time_ms));

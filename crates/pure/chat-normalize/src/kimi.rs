@@ -16,7 +16,8 @@
 mod turns;
 
 use chat_event::payload::{
-    Compaction, PermissionRequest, PermissionResolved, SessionStart, ToolResult, Usage,
+    Compaction, PermissionRequest, PermissionResolved, Plan, PlanEntry, SessionStart, ToolResult,
+    Usage,
 };
 use chat_event::{Extra, Json};
 use serde_json::{Map, Value, json};
@@ -167,7 +168,12 @@ impl Kimi {
                 .map(one_line),
             kind: kind_of(name),
         };
-        self.track.call(emitter, new);
+        let waits = self.track.waiting(id).is_some();
+        let call_id = self.track.call(emitter, new);
+        if let Some(plan) = plan(name, args).filter(|_| !waits) {
+            let place = self.track.place().in_response(response);
+            emitter.add_as(&format!("{call_id}:plan"), &place, plan);
+        }
     }
 
     fn result(&mut self, emitter: &mut Emitter, event: &Value) {
@@ -219,7 +225,8 @@ impl Kimi {
         let id = text_of(line, "toolCallId").unwrap_or("");
         let call_id = self.track.id_of_next(id);
         let place = self.track.place();
-        let request_id = format!("{call_id}:ask");
+        // Leave for a call may be asked for again.
+        let request_id = self.track.numbered(&format!("{call_id}:ask"));
         let request = PermissionRequest {
             request_id: request_id.clone(),
             tool_call_id: Some(call_id.clone()),
@@ -258,6 +265,26 @@ fn attachment(block: &Value) -> Option<Value> {
     Some(match data {
         Some((media_type, data)) => json!({"mediaType": media_type, "data": data}),
         None => json!({"mediaType": format!("{kind}/*"), "ref": at}),
+    })
+}
+
+/// The list that a call of `TodoList` writes; without `todos` it reads it. After the program's source.
+fn plan(name: &str, args: &Value) -> Option<Plan> {
+    let todos = args.get("todos").and_then(Value::as_array);
+    let entries = todos.filter(|_| name == "TodoList")?.iter();
+    let entries = entries.map(|todo| PlanEntry {
+        content: str_of(todo, "title").unwrap_or("").to_owned(),
+        status: match str_of(todo, "status") {
+            Some("done") => "completed",
+            Some("in_progress") => "in_progress",
+            _ => "pending",
+        }
+        .to_owned(),
+        extra: Extra::default(),
+    });
+    Some(Plan {
+        entries: entries.collect(),
+        extra: Extra::default(),
     })
 }
 

@@ -55,6 +55,7 @@ mod speech;
 mod tool;
 mod track;
 mod tries;
+mod unanswered;
 mod untold_edits;
 mod value;
 mod words;

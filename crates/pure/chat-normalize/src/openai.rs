@@ -12,6 +12,7 @@ mod chat_pieces;
 mod chat_prints;
 mod content;
 mod item_calls;
+mod item_requests;
 mod items;
 mod responses;
 mod session;

@@ -74,6 +74,9 @@ struct Core {
     running: Option<Running>,
     failed: Option<NotASession>,
     finished: bool,
+    /// Whether the dialect was told from outside, and what the first lines speak for then.
+    is_given: bool,
+    looks_like: Option<Dialect>,
 }
 
 impl SessionReader {
@@ -91,6 +94,8 @@ impl SessionReader {
                 running: None,
                 failed: None,
                 finished: false,
+                is_given: false,
+                looks_like: None,
             },
         }
     }
@@ -99,6 +104,7 @@ impl SessionReader {
     pub fn with_dialect(context: Context, dialect: Dialect) -> Self {
         let mut reader = Self::new(context);
         reader.core.dialect = Some(dialect);
+        reader.core.is_given = true;
         reader
     }
 
@@ -141,7 +147,10 @@ impl SessionReader {
         self.core.hand_over(out)
     }
 
-    /// Nothing came for a while: a session that is still busy, with no tool call running, is taken to be idle.
+    /// Nothing came for a while: a session that is still busy, with no tool call running, is taken to be idle, at `now_ms`.
+    /// What lies at rest ([`AT_REST`]), and what was recorded, is so since its last line.
+    ///
+    /// [`AT_REST`]: crate::AT_REST
     ///
     /// What waits for the next line to be understood is told then, too. How long a while is, is for the caller; it matters
     /// for sources that do not say when a turn ends, and is marked as a guess. Nothing happens a second time until something
@@ -152,7 +161,7 @@ impl SessionReader {
         {
             running.normalizer.rest(&mut running.emitter);
             if !self.core.dialect.is_none_or(Dialect::tells_turn_end) {
-                running.emitter.arrive(now_ms);
+                running.emitter.arrive_at_end(now_ms);
                 running.emitter.quiet();
             }
             out.append(&mut running.emitter.out);
@@ -170,6 +179,15 @@ impl SessionReader {
             .running
             .as_ref()
             .map(|running| running.emitter.session_id.as_str())
+    }
+
+    /// What is to be told to who gave the dialect, where nothing so far was of it and the first lines speak for another.
+    pub fn misread(&self) -> Option<String> {
+        let running = self.core.running.as_ref()?;
+        let given = self.core.dialect?.word();
+        let other = self.core.looks_like?.word();
+        let is_misread = given != other && !running.emitter.has_understood;
+        is_misread.then(|| format!("nothing of this was {given}; it looks like {other}"))
     }
 
     /// What was read so far; empty as long as the dialect is not known.
@@ -227,7 +245,9 @@ impl Core {
                 self.held_bytes += text.len() + 1;
                 // Also where the dialect is given: its document may be printed over several lines.
                 let told = self.detector.line(held.line_no, text);
-                if self.dialect.is_none() {
+                if self.is_given {
+                    self.looks_like = self.looks_like.or(told);
+                } else if self.dialect.is_none() {
                     self.dialect = told.or_else(|| self.detector.settled());
                 }
                 if self.named.is_none() {
@@ -285,6 +305,9 @@ impl Core {
             running.line(&held);
         }
         self.running = Some(running);
+        if self.is_given {
+            self.looks_like = self.looks_like.or_else(|| self.detector.at_end());
+        }
         // What it keeps of a document is of no use any more.
         self.detector = Detector::default();
     }

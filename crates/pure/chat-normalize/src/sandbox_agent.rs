@@ -3,23 +3,25 @@
 //! | event | what it gives |
 //! |---|---|
 //! | `session.started`, `session.ended` | `session_start`, `session_end`; an error where it ended with one |
-//! | `turn.started`, `turn.ended` | the turn |
-//! | `item.started`, `item.delta`, `item.completed` | `messages`, `items` (calls, notes), `results`, `statuses` |
+//! | `turn.started`, `turn.ended` | the turn; those of sub-agents' sessions are passed over |
+//! | `item.started`, `item.delta`, `item.completed` | `messages`, `users`, `items` (calls, notes), `results`, `statuses` |
 //! | `permission.*`, `question.*` | `asks` |
 //! | `error` | `error` |
 //! | `agent.unparsed` | kept as `raw` |
 //!
 //! The daemon says `session.started` before the agent does, and its converters made one of every system line of Claude
 //! Code. Turns may be missing: then the first item begins one, and the user's next message behind a finished answer the
-//! next. Times of 1970 are none. After the crate `sandbox-agent-universal-agent-schema` 0.1.12-rc.1; later versions
+//! next. While a turn runs, only one of another name begins another. Times of 1970 are none. After the crate `sandbox-agent-universal-agent-schema` 0.1.12-rc.1; later versions
 //! speak the Agent Client Protocol. What stands in `raw` beside an event is not read.
 
 mod asks;
 mod events;
 mod items;
 mod messages;
+mod parts;
 mod results;
 mod statuses;
+mod users;
 
 pub(crate) use events::{SandboxAgent, is_universal};
 

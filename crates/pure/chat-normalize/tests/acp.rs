@@ -80,7 +80,10 @@ fn texts_calls_and_tokens_are_those_of_the_log() {
                             edit && status == "completed"
                                 && update["rawOutput"]["metadata"]["diff"].is_string(),
                         );
-                        ended.entry(id).or_insert(status == "failed");
+                        // A command that ended with another code than 0 failed, though the call is completed.
+                        let exit = update["rawOutput"]["metadata"]["exit"].as_i64();
+                        let failed = status == "failed" || exit.is_some_and(|exit| exit != 0);
+                        ended.entry(id).or_insert(failed);
                     }
                 }
                 _ => {}
@@ -821,7 +824,7 @@ fn files_and_terminals_of_the_client_are_the_calls_edits_and_output() {
             "call x make",
             "printed \"one\\n\"",
             "printed \"two\\n\"",
-            "result x one\ntwo\n",
+            "failed x exit code 2",
             "call p Edit",
             "result p ",
             // Known from the write before, so that the whole diff is made; of the other file only the piece is known.

@@ -1,5 +1,7 @@
 //! What the dialect of Anthropic's Messages API holds on small inputs, of kinds that no recording has.
 
+mod answers;
+
 use crate::support::{Read, assert_sound, read_lines, told};
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Detection, Dialect, detect};
@@ -203,7 +205,7 @@ fn tools_of_the_service_say_how_they_ended() {
     let expected = [
         "turn user",
         "call a bash_code_execution",
-        "result a x\ny",
+        "failed a exit_code",
         "call b web_search",
         "failed b max_uses_exceeded",
         "call c ask",

@@ -155,7 +155,7 @@ fn a_turn_used_what_the_thread_used_since_the_one_before() {
         json!({"type": "turn.started"}),
         json!({"type": "turn.completed", "usage": {"input_tokens": 10, "cached_input_tokens": 4, "output_tokens": 1}}),
         json!({"type": "turn.started"}),
-        json!({"type": "turn.completed", "usage": {"input_tokens": 30, "cached_input_tokens": 4, "output_tokens": 3}}),
+        json!({"type": "turn.completed", "usage": {"input_tokens": 32, "cached_input_tokens": 4, "cache_write_input_tokens": 2, "output_tokens": 3}}),
     ]
     .map(|line| format!("{line}\n"))
     .concat();

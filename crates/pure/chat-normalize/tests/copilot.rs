@@ -100,7 +100,7 @@ fn agents_edits_and_stops_are_told() {
             9,
             "session.shutdown",
             json!({"modelMetrics": {
-                "m": {"usage": {"inputTokens": 9, "cacheReadTokens": 4, "outputTokens": 2}},
+                "m": {"usage": {"inputTokens": 9, "cacheReadTokens": 3, "cacheWriteTokens": 1, "outputTokens": 2}},
                 "n": {"usage": {"inputTokens": 100, "outputTokens": 30}},
             }}),
         ),

@@ -260,7 +260,7 @@ fn a_message_that_grows_is_told_once_and_its_calls_when_they_end() {
             "call c1 run_shell_command",
             "retract 1",
             "usage response 6/6",
-            "result c1 x",
+            "failed c1 exit_code",
             "error  Broken",
             "end failed",
         ]

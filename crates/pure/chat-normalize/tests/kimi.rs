@@ -242,3 +242,73 @@ fn the_pictures_among_a_result_are_attached_to_it() {
         json!([{"mediaType": "image/png", "data": "iVBORw0KGgo="}, {"mediaType": "video/*", "ref": "ms://v1"}])
     );
 }
+
+#[test]
+fn leave_asked_for_twice_for_one_call_is_two_questions() {
+    let approval = |decision: &str| {
+        json!({"type": "permission.record_approval_result", "toolCallId": "c1", "toolName": "Bash",
+            "result": {"decision": decision}, "time": 6})
+    };
+    let lines = [
+        said("turn.prompt", "Go", "user", 1_000),
+        step("step.begin", "s1", ""),
+        approval("rejected"),
+        approval("approved"),
+    ];
+    let events = read_lines(Dialect::Kimi, &lines).events;
+    assert_sound("kimi", &events);
+    let asked = events.iter().filter_map(|event| match &event.payload {
+        Payload::PermissionRequest(asked) => Some(format!("asks {}", asked.request_id)),
+        Payload::PermissionResolved(answer) => {
+            Some(format!("{} {}", answer.decision, answer.request_id))
+        }
+        _ => None,
+    });
+    assert_eq!(
+        asked.collect::<Vec<_>>(),
+        [
+            "asks c1:ask",
+            "deny c1:ask",
+            "asks c1:ask~2",
+            "allow c1:ask~2"
+        ]
+    );
+}
+
+#[test]
+fn the_list_that_a_call_writes_is_a_plan() {
+    let call = |id: &str, args: Value| {
+        event(
+            json!({"type": "tool.call", "stepUuid": "s1", "toolCallId": id, "name": "TodoList", "args": args}),
+        )
+    };
+    let lines = [
+        said("turn.prompt", "Go", "user", 1_000),
+        step("step.begin", "s1", ""),
+        call(
+            "c1",
+            json!({"todos": [{"title": "one", "status": "done"}, {"title": "two", "status": "in_progress"},
+                {"title": "three", "status": "pending"}]}),
+        ),
+        // This one reads it.
+        call("c2", json!({})),
+    ];
+    let events = read_lines(Dialect::Kimi, &lines).events;
+    assert_sound("kimi", &events);
+    let plans = events.iter().filter_map(|event| match &event.payload {
+        Payload::Plan(plan) => Some(plan),
+        _ => None,
+    });
+    let entries = plans.flat_map(|plan| &plan.entries);
+    let entries: Vec<_> = entries
+        .map(|entry| (entry.content.as_str(), entry.status.as_str()))
+        .collect();
+    assert_eq!(
+        entries,
+        [
+            ("one", "completed"),
+            ("two", "in_progress"),
+            ("three", "pending")
+        ]
+    );
+}

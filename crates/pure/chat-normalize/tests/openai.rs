@@ -1,6 +1,7 @@
 //! What the dialects of OpenAI's APIs hold on small inputs, of kinds that no recording has.
 
 mod answers;
+mod requests;
 mod responses;
 mod services;
 
@@ -59,7 +60,7 @@ fn each_choice_is_a_response() {
             json!([{"index": 0, "delta": {"content": "a"}, "finish_reason": "length"}]),
         ),
         json!({"id": "c1", "object": "chat.completion.chunk", "choices": [],
-            "usage": {"prompt_tokens": 10, "completion_tokens": 4, "prompt_tokens_details": {"cached_tokens": 3}}}),
+            "usage": {"prompt_tokens": 10, "completion_tokens": 4, "prompt_tokens_details": {"cached_tokens": 3, "cache_write_tokens": 2}}}),
     ];
     let read = read_lines(Dialect::OpenAiChat, &lines);
     let expected = [
@@ -67,7 +68,7 @@ fn each_choice_is_a_response() {
         "done Bb",
         "notice the answer was cut short: length",
         "done Aa",
-        "usage response 7/4",
+        "usage response 5/4",
         "end completed",
     ];
     assert_eq!(said(&read), expected);

@@ -1,5 +1,7 @@
 //! What OpenCode's normalizers hold on small inputs, of kinds that no recording has.
 
+mod removals;
+
 use crate::support::{assert_sound, read_lines};
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{AT_REST, Context, Detection, Dialect, Report, SessionReader, detect};

@@ -1,6 +1,9 @@
 //! ChatEvents as OpenCode's bus would have told them: against what it did tell, and for logs of other agents against the
 //! rules of its order.
 
+mod changes;
+mod costs;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::support::bus;
@@ -214,6 +217,7 @@ fn logs_of_all_agents_are_told_in_the_order_of_the_bus() {
         "notice",
         "progress",
         "raw",
+        "usage of a turn whose answers were whole",
         "usage of an answer that was whole",
     ];
     assert!(

@@ -3,6 +3,7 @@
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, Detection, Dialect, SessionReader, detect};
 use proptest::prelude::*;
+use serde_json::json;
 
 const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"s1","uuid":"i1","cwd":"/w","model":"m","tools":["Bash"],"claude_code_version":"2.1.330"}"#;
 
@@ -188,6 +189,87 @@ fn what_is_no_session_is_named_with_the_formats_that_are() {
     assert_eq!(
         detect(document, true),
         Detection::Found(Dialect::ClaudeStream)
+    );
+}
+
+#[test]
+fn a_text_that_quotes_events_is_no_session_and_one_behind_other_output_is() {
+    let event = |n: usize| json!({"id": format!("e{n}"), "timestamp": n, "sessionId": "s1", "type": "user_message", "payload": {"text": "Hi"}});
+    let words = |n: usize| "Some words.\n".repeat(n);
+    let events = |n: usize| {
+        (0..n)
+            .map(|n| format!("{}\n", event(n)))
+            .collect::<String>()
+    };
+    let quoting = words(20) + &events(3) + &words(20);
+    for text in [quoting.clone(), quoting.clone() + &words(10_000)] {
+        for piece in [1, 1000, text.len()] {
+            let mut reader = SessionReader::new(Context::default());
+            let (mut out, mut verdict) = (Vec::new(), Ok(()));
+            for piece in text.as_bytes().chunks(piece) {
+                verdict = verdict.and(reader.push(piece, 5, &mut out));
+            }
+            verdict = verdict.and(reader.finish(9, &mut out));
+            let place = verdict.unwrap_err().place();
+            assert_eq!(place, "not a session log: line 1 is plain text");
+            assert_eq!(out, []);
+        }
+        assert!(matches!(detect(text.as_bytes(), true), Detection::None(_)));
+    }
+    // What a program printed that was built first; with more words in between.
+    for text in [
+        words(20) + &events(1),
+        words(20) + &events(20) + &words(100),
+        words(8) + &events(1) + &words(20),
+        words(20) + &format!("{}\nup\n", event(1)).repeat(3),
+    ] {
+        let read = read_with(Context::default(), &text);
+        assert!(
+            read.iter()
+                .any(|event| event.id == "e0" || event.id == "e1")
+        );
+        let found = Detection::Found(Dialect::ChatEvents);
+        assert_eq!(detect(text.as_bytes(), true), found);
+    }
+    // It is told while it comes.
+    let mut reader = SessionReader::new(Context::default());
+    let mut out = Vec::new();
+    let text = words(20) + &events(8);
+    reader.push(text.as_bytes(), 5, &mut out).unwrap();
+    assert!(out.iter().any(|event| event.id == "e7"));
+}
+
+#[test]
+fn who_names_another_dialect_is_told_what_it_looks_like() {
+    let misread = |dialect: Option<Dialect>, lines: &[&str]| {
+        let mut reader = match dialect {
+            Some(dialect) => SessionReader::with_dialect(Context::default(), dialect),
+            None => SessionReader::new(Context::default()),
+        };
+        let mut events = Vec::new();
+        reader
+            .push(lines.join("\n").as_bytes(), 5, &mut events)
+            .unwrap();
+        reader.finish(9, &mut events).unwrap();
+        reader.misread()
+    };
+    let answer = r#"{"type":"assistant","session_id":"s1","uuid":"a1","message":{"id":"m1","role":"assistant","content":[{"type":"text","text":"Hi"}]}}"#;
+    for dialect in [
+        Dialect::PiStream,
+        Dialect::AgentEvents,
+        Dialect::CodexRollout,
+        Dialect::GeminiStream,
+    ] {
+        let told = "looks like claude-stream";
+        let told = format!("nothing of this was {}; it {told}", dialect.word());
+        assert_eq!(misread(Some(dialect), &[INIT, answer]), Some(told));
+    }
+    assert_eq!(misread(Some(Dialect::ClaudeStream), &[INIT, answer]), None);
+    assert_eq!(misread(None, &[INIT, answer]), None);
+    // What is of no dialect is what it was called.
+    assert_eq!(
+        misread(Some(Dialect::PiStream), &[r#"{"type":"tomorrow"}"#]),
+        None
     );
 }
 

@@ -317,3 +317,31 @@ fn attempts_are_runs_of_their_own_and_their_thoughts_are_told() {
     expected.push("notice attempt 2 of 2 was chosen".to_owned());
     assert_eq!(said(&over), expected);
 }
+
+/// Models name the first call of every attempt alike.
+#[test]
+fn the_patch_of_an_attempt_is_of_the_call_that_handed_it_in() {
+    let attempt = json!({
+        "trajectory": [{"action": "submit", "observation": "ok", "thought": "t"}],
+        "history": [
+            {"role": "user", "content": "fix"},
+            {"role": "assistant", "content": "t", "thought": "t", "action": "submit",
+                "tool_calls": [{"id": "submit:0", "function": {"name": "submit", "arguments": "{}"}}]},
+        ],
+        "info": {"submission": "diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n"},
+    });
+    let read = read_lines(
+        Dialect::SweAgent,
+        &[json!({"attempts": [attempt, attempt]})],
+    );
+    assert_sound("attempts", &read.events);
+    let of_calls = read.events.iter().filter_map(|event| match &event.payload {
+        Payload::ToolCall(call) => Some(call.tool_call_id.as_str()),
+        Payload::FileEdit(edit) => Some(edit.tool_call_id.as_str()),
+        _ => None,
+    });
+    let of_calls: Vec<&str> = of_calls.collect();
+    assert_eq!(of_calls.len(), 4);
+    assert_eq!([of_calls[0], of_calls[2]], [of_calls[1], of_calls[3]]);
+    assert_ne!(of_calls[0], of_calls[2]);
+}

@@ -209,9 +209,7 @@ impl Session {
             }
             if self.main.is_at_skip() && self.quiet {
                 // It was taken to be idle there: what comes next is new work.
-                let at_ms = events.iter().rev().find_map(|event| event.timestamp);
-                let at_ms = at_ms.unwrap_or(facts.changed_ms);
-                self.main.reader.quiet(at_ms, &mut Vec::new());
+                self.main.quiet(&mut Vec::new());
             }
         } else {
             if self.main.fed > before || !events.is_empty() {
@@ -252,10 +250,10 @@ impl Session {
     }
 
     /// Nothing came for a while.
-    pub(super) fn quiet(&mut self, at_ms: i64, out: &mut Vec<ChatEvent>) {
+    pub(super) fn quiet(&mut self, out: &mut Vec<ChatEvent>) {
         if !self.is_quiet() {
             self.quiet = true;
-            self.main.reader.quiet(at_ms, out);
+            self.main.quiet(out);
         }
     }
 
@@ -320,14 +318,7 @@ impl Session {
 
 /// Whether it says that a call has no result, which is a guess while its session may go on.
 pub(super) fn is_missing_result(event: &ChatEvent) -> bool {
-    let Payload::ToolResult(result) = &event.payload else {
-        return false;
-    };
-    let code = result
-        .error
-        .as_ref()
-        .and_then(|error| error.code.as_deref());
-    code == Some("no_result")
+    matches!(&event.payload, Payload::ToolResult(result) if result.is_missing())
 }
 
 fn trouble(why: &Failed, path: &Path) -> Trouble {

@@ -163,6 +163,14 @@ impl Source {
         Ok(if is_told { Piece::Told } else { Piece::New })
     }
 
+    /// Nothing came for a while. When the file was written last says nothing of when its session was busy last: it may have
+    /// been copied.
+    pub(super) fn quiet(&mut self, out: &mut Vec<ChatEvent>) {
+        let mut events = Vec::new();
+        self.reader.quiet(AT_REST, &mut events);
+        self.time(events, out);
+    }
+
     /// Takes the end of the file: what is open is closed.
     pub(super) fn finish(&mut self, out: &mut Vec<ChatEvent>) -> Result<(), NotASession> {
         self.finished = true;

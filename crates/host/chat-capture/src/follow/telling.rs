@@ -10,7 +10,6 @@ use super::beside::{Told, held_long, leave_removed, tell};
 use super::session::{Session, Trouble};
 use super::{
     Follow, HELD_LONG, Known, LOOK, MOST_LOADED, QUIET, REST, STEP, TICK, TRY_AGAIN, Taker,
-    duration_ms,
 };
 use crate::client::Error;
 use crate::pipe::now_ms;
@@ -175,7 +174,7 @@ impl Follow {
         if known.is_over(at_ms, session.waits()) {
             session.end(events);
         } else if known.rests(at_ms) >= QUIET {
-            session.quiet(known.changed_ms() + duration_ms(QUIET), events);
+            session.quiet(events);
         }
     }
 

@@ -128,6 +128,39 @@ fn files_that_are_gone_for_long_are_forgotten_and_those_of_a_folder_that_is_away
     assert_eq!(said.count(), 2);
 }
 
+/// A file that was copied, synced or restored is newer than what it tells.
+#[test]
+fn a_session_that_rests_is_idle_since_its_last_line_whenever_its_file_was_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, mut follow, mut log) = followed(dir.path());
+    let answer = r#"{"type":"assistant","uuid":"a1","sessionId":"s1","timestamp":"2026-11-21T21:03:00.660Z","message":{"id":"m1","role":"assistant","stop_reason":"end_turn","content":[{"type":"text","text":"Hi"}],"usage":{"input_tokens":1,"output_tokens":2}}}"#;
+    let rests = |follow: &mut Follow, log: &mut Log| {
+        follow.known.get_mut(&path).unwrap().facts.changed_ms -= duration_ms(QUIET);
+        follow.settle(log);
+    };
+    std::fs::write(&path, format!("{}{answer}\n", prompt("s1"))).unwrap();
+    read_all(&mut follow, &mut log);
+    rests(&mut follow, &mut log);
+    let last: Vec<(&str, Option<i64>)> = log
+        .events
+        .iter()
+        .rev()
+        .take(2)
+        .map(|event| (event.event_type(), event.timestamp))
+        .collect();
+    let at_ms = Some(1_795_294_980_660);
+    assert_eq!(last, [("session_status", at_ms), ("usage", at_ms)]);
+    // It goes on: what was told at rest is not told again.
+    go_on(&path, "u-more", "On");
+    read_all(&mut follow, &mut log);
+    rests(&mut follow, &mut log);
+    let used = log
+        .events
+        .iter()
+        .filter(|event| event.event_type() == "usage");
+    assert_eq!(used.count(), 1);
+}
+
 #[test]
 fn a_session_that_was_removed_is_not_told_to_have_ended_and_is_back_with_what_is_new() {
     let dir = tempfile::tempdir().unwrap();

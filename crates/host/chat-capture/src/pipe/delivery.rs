@@ -1,34 +1,34 @@
-//! Events to the server: what a pipe has in its spool, what earlier ones left, and how long the end waits for that.
+//! Events to the server: what a pipe has in its spool, and how long the end waits for that. What earlier ones left is for
+//! `left`.
 
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
+use super::left::Left;
 use super::{FindEndpoint, Outcome, TICK, locked};
-use crate::client::Error;
-use crate::leftover::{Leftover, leftovers};
 use crate::queue::Queue;
-use crate::sender::{Sender, Sent};
-use crate::sources::{Words, forget_old};
+use crate::sender::Sender;
+use crate::sources::Words;
 use crate::spool::Spool;
 
 /// So much longer than it is told to wait, it waits at the end for a server that asks it to, and takes nothing.
 const LONGEST_PACED: Duration = Duration::from_secs(60);
 
-/// So long what was left of a session waits, held by us, for whether our agent goes on with it.
-const LONGEST_UNTOLD: Duration = Duration::from_secs(3);
-
 /// What the threads share.
 pub(super) struct Shared {
     pub(super) queue: Queue,
     pub(super) spool: Spool,
-    find_endpoint: FindEndpoint,
-    words: Option<Words>,
+    pub(super) left: Left,
+    pub(super) find_endpoint: FindEndpoint,
+    pub(super) words: Option<Words>,
     /// Bytes of the spool that the server has.
-    sent: AtomicU64,
-    sender_ended: AtomicBool,
+    pub(super) sent: AtomicU64,
+    /// Parts of what earlier pipes left of our sessions, which it took before ours.
+    pub(super) n_moved: AtomicU64,
+    pub(super) sender_ended: AtomicBool,
     pub(super) notes: Mutex<Vec<String>>,
     output_failed: AtomicBool,
     refusal: Mutex<Option<String>>,
@@ -37,13 +37,22 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(spool_dir: &Path, find_endpoint: FindEndpoint, words: Option<Words>) -> Self {
+    /// What was left lies in the folder of the spool, and maybe in one more.
+    pub(super) fn new(
+        spool_dir: PathBuf,
+        left_in: Option<PathBuf>,
+        find_endpoint: FindEndpoint,
+        words: Option<Words>,
+    ) -> Self {
+        let left_dirs = std::iter::once(spool_dir.clone()).chain(left_in);
         Shared {
             queue: Queue::new(),
-            spool: Spool::new(spool_dir.to_owned()),
+            left: Left::new(left_dirs.collect()),
+            spool: Spool::new(spool_dir),
             find_endpoint,
             words,
             sent: AtomicU64::new(0),
+            n_moved: AtomicU64::new(0),
             sender_ended: AtomicBool::new(false),
             notes: Mutex::default(),
             output_failed: AtomicBool::new(false),
@@ -54,29 +63,41 @@ impl Shared {
 
     pub(super) fn send(&self) {
         let mut sender = Sender::new(&self.find_endpoint, self.spool.dir(), self.words);
-        let sent = |bytes| self.sent.store(bytes, Ordering::SeqCst);
+        let sent = |bytes| {
+            self.sent.store(bytes, Ordering::SeqCst);
+            // What was in the way is not any more.
+            *locked(&self.refusal) = None;
+            *locked(&self.asked_until) = None;
+        };
         let note_refusal = |why: &str, paced: Option<Duration>| {
             *locked(&self.refusal) = Some(why.to_owned());
             *locked(&self.asked_until) = paced.map(|wait| Instant::now() + wait);
         };
-        let ended = sender.run(&self.spool, &sent, &note_refusal);
+        let mut earlier = self.earlier();
+        let mut begin = |session_id: &str| earlier.send_before(session_id);
+        let ended = sender.run(&self.spool, &mut begin, &sent, &note_refusal);
         if let Err(why) = ended {
             self.note(why.to_string());
         }
         locked(&self.notes).append(&mut sender.take_notes());
+        earlier.send_rest();
         self.sender_ended.store(true, Ordering::SeqCst);
     }
 
     /// Waits until all is sent, or `wait` long for a server that takes nothing. One that takes what we have at its own
     /// pace is not left in the middle, within reason.
     pub(super) fn wait_for_server(&self, wait: Duration, stops: &AtomicUsize) {
-        let mut sent = self.sent.load(Ordering::SeqCst);
+        let progress = || {
+            let sent = self.sent.load(Ordering::SeqCst);
+            (sent, self.n_moved.load(Ordering::SeqCst))
+        };
+        let mut before = progress();
         let mut deadline = Instant::now() + wait;
         while !self.sender_ended.load(Ordering::SeqCst) && stops.load(Ordering::SeqCst) < 2 {
             let now = Instant::now();
-            let sent_now = self.sent.load(Ordering::SeqCst);
-            if sent_now > sent {
-                sent = sent_now;
+            let progress_now = progress();
+            if progress_now > before {
+                before = progress_now;
                 deadline = now + wait;
             }
             let asked = locked(&self.asked_until).filter(|_| !wait.is_zero());
@@ -85,61 +106,6 @@ impl Shared {
             }
             std::thread::sleep(TICK);
         }
-    }
-
-    /// What earlier pipes could not send. It is tried once: the server or the next pipe tries again.
-    pub(super) fn send_leftovers(&self, dir: &Path) {
-        let mut sender = Sender::new(&self.find_endpoint, dir, self.words);
-        let untold = self.send_each(&mut sender, leftovers(dir));
-        if !untold.is_empty() {
-            // Meanwhile the server may end these, for nobody holds them.
-            self.spool.wait_beyond(0);
-            self.is_told_within(Duration::MAX);
-            self.send_each(&mut sender, untold);
-        }
-        locked(&self.notes).append(&mut sender.take_notes());
-        forget_old(dir, SystemTime::now());
-    }
-
-    /// Sends what these files have; those of which it was not known in time whether their sessions go on.
-    fn send_each(&self, sender: &mut Sender<'_>, paths: Vec<PathBuf>) -> Vec<PathBuf> {
-        let mut untold = Vec::new();
-        for path in paths {
-            if self.spool.path().is_some_and(|ours| ours == path) {
-                continue;
-            }
-            // What could not be read is left for the next.
-            let Ok(Some(leftover)) = Leftover::open(&path) else {
-                continue;
-            };
-            let told = || self.is_told_within(LONGEST_UNTOLD);
-            match sender.send_leftover(&path, leftover, &told) {
-                Ok(Sent::All(said)) => said.into_iter().for_each(|said| self.note(said)),
-                Ok(Sent::Held(said) | Sent::Left(said)) => self.note(said),
-                Ok(Sent::Untold) => untold.push(path),
-                // What is ours says so, where it waits, too.
-                Err(Error::Later { .. }) => break,
-                Err(why @ Error::Spool { .. }) => self.note(why.to_string()),
-                Err(why) => {
-                    let path = path.display();
-                    self.note(format!("{why}: left where it is: {path}"));
-                }
-            }
-        }
-        untold
-    }
-
-    /// Whether the server has our first events, or there are none: ours may be what goes on with a session that was left, and
-    /// that is noted with them.
-    fn is_told_within(&self, wait: Duration) -> bool {
-        let begun = Instant::now();
-        while self.sent.load(Ordering::SeqCst) == 0 && !self.sender_ended.load(Ordering::SeqCst) {
-            if begun.elapsed() >= wait {
-                return false;
-            }
-            std::thread::sleep(TICK);
-        }
-        true
     }
 
     pub(super) fn note(&self, note: String) {
@@ -165,6 +131,7 @@ impl Shared {
             }
         } else {
             outcome.spooled = self.spool.path();
+            outcome.unlocked = self.spool.is_unlocked();
             if let Some(why) = locked(&self.refusal).take() {
                 outcome.notes.push(why);
             }

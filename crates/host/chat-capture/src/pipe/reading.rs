@@ -143,6 +143,7 @@ pub(super) fn read(
     outcome
         .notes
         .extend(unread.sentence(reader.report().unreadable));
+    outcome.notes.extend(reader.misread());
     outcome.lost = held.n_lost() as u64;
     outcome.notes.extend(held.said());
     outcome

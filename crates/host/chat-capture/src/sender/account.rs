@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::client::Error;
-use crate::spool::{Batch, Refused};
+use crate::spool::{Batch, Refused, is_for_another};
 
 /// What the operator should know at the end, at most so many lines of it.
 const MAX_NOTES: usize = 10;
@@ -112,10 +112,7 @@ impl Account {
     pub(super) fn take_notes(&mut self) -> Vec<String> {
         let mut notes = std::mem::take(&mut self.notes);
         for (session_id, n) in std::mem::take(&mut self.n_there) {
-            let events = if n == 1 { "event" } else { "events" };
-            notes.push(format!(
-                "{n} {events} of {session_id} were there already, and stay as they are: only their times differ"
-            ));
+            notes.push(there_already(&session_id, n));
         }
         for (session_id, n) in std::mem::take(&mut self.n_told) {
             let events = if n == 1 { "event" } else { "events" };
@@ -132,5 +129,58 @@ impl Account {
             ));
         }
         notes
+    }
+}
+
+pub(super) fn held_by_another(notes: &Path) -> String {
+    format!(
+        "another process holds the session's notes {}, as a `turnreel pipe` does that was stopped",
+        notes.display()
+    )
+}
+
+/// What is said of a file that stays for another process has the notes of its session. Only the server of the data folder
+/// looks for such files itself.
+pub(super) fn not_sent_yet(notes: &Path, path: &Path) -> String {
+    let by = match path.parent().is_some_and(is_for_another) {
+        true => "the next pipe with that server's --endpoint",
+        false => "the next pipe or the server",
+    };
+    let (why, path) = (held_by_another(notes), path.display());
+    format!("not sent yet: {why}; {by} sends it: {path}")
+}
+
+fn there_already(session_id: &str, n_events: usize) -> String {
+    match n_events {
+        1 => format!(
+            "1 event of {session_id} was there already, and stays as it is: only its time differs"
+        ),
+        n => format!(
+            "{n} events of {session_id} were there already, and stay as they are: only their times differ"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_event_was_there_and_two_were() {
+        let said = there_already("s1", 1);
+        assert!(said.starts_with("1 event of s1 was there already, and stays"));
+        let said = there_already("s1", 2);
+        assert!(said.starts_with("2 events of s1 were there already, and stay "));
+    }
+
+    #[test]
+    fn what_waits_for_another_server_is_sent_by_no_server() {
+        let notes = Path::new("sources/s1.json");
+        let said = |dir: &Path| not_sent_yet(notes, &dir.join("s1-1.jsonl"));
+        let (own, other) = (Path::new("spool"), "http://127.0.0.1:1");
+        assert!(said(own).contains("; the next pipe or the server sends it: "));
+        let said = said(&crate::spool::spools_for(own, other));
+        let by = "; the next pipe with that server's --endpoint sends it: ";
+        assert!(said.contains(by), "{said}");
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use crate::client::Error;
-use crate::spool::{is_at, is_held, make_dir, open_to_lock, safe_name, spool_error};
+use crate::spool::{has_no_locks, is_at, is_held, make_dir, open_to_lock, safe_name, spool_error};
 
 /// A session of which nothing was told for so long is taken to be over: it is not gone on with.
 const FORGOTTEN_AFTER: Duration = Duration::from_hours(24 * 60);
@@ -37,10 +37,9 @@ impl Notes {
     /// Waits until nobody else has them.
     pub(super) fn lock(spool_dir: &Path, session_id: &str) -> Result<Self, Error> {
         let path = path_of(spool_dir, session_id);
-        let failed = |source| spool_error("note the source of", &path, source);
         loop {
             let file = open(&path)?;
-            file.lock().map_err(failed)?;
+            file.lock().map_err(|why| not_locked(&path, why))?;
             // Who forgets old ones may have been there before our lock, and deleted it.
             if is_at(&file, &path) {
                 return Notes::read(file, path);
@@ -60,9 +59,7 @@ impl Notes {
                 Ok(()) if is_at(&file, &path) => return Notes::read(file, path).map(Ok),
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Ok(Err(path)),
-                Err(TryLockError::Error(source)) => {
-                    return Err(spool_error("note the source of", &path, source));
-                }
+                Err(TryLockError::Error(why)) => return Err(not_locked(&path, why)),
             }
         }
     }
@@ -103,6 +100,16 @@ fn open(path: &Path) -> Result<File, Error> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let file = options.open(path);
     file.map_err(|source| spool_error("note the source of", path, source))
+}
+
+/// Why notes cannot be locked. Where the disk has no locks nothing is ever noted, and no file stays that would say nothing
+/// and that nobody could forget.
+fn not_locked(path: &Path, why: std::io::Error) -> Error {
+    let is_empty = || path.metadata().is_ok_and(|about| about.len() == 0);
+    if has_no_locks(&why) && is_empty() {
+        let _ = std::fs::remove_file(path);
+    }
+    spool_error("note the source of", path, why)
 }
 
 /// What is noted of a session, whoever has it.
@@ -155,6 +162,22 @@ fn path_of(spool_dir: &Path, session_id: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_there_are_no_locks_no_file_without_notes_stays() -> std::io::Result<()> {
+        let dir = tempfile::tempdir()?;
+        let path = dir.path().join("s1.json");
+        let left = |text: &str, kind: std::io::ErrorKind| {
+            std::fs::write(&path, text)?;
+            let _ = not_locked(&path, kind.into());
+            Ok::<_, std::io::Error>(path.exists())
+        };
+        assert!(!left("", std::io::ErrorKind::Unsupported)?);
+        assert!(left("{}", std::io::ErrorKind::Unsupported)?);
+        // Another may hold it, who wrote nothing yet.
+        assert!(left("", std::io::ErrorKind::Interrupted)?);
+        Ok(())
+    }
 
     #[test]
     fn what_is_noted_of_sessions_that_are_long_over_is_forgotten() -> Result<(), Error> {

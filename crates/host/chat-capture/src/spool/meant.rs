@@ -49,6 +49,12 @@ pub fn spools_for_others(dir: &Path) -> Vec<PathBuf> {
     folders
 }
 
+/// Whether the folder is one of those.
+pub(crate) fn is_for_another(dir: &Path) -> bool {
+    let above = dir.parent().and_then(Path::file_name);
+    above.is_some_and(|name| name == OTHERS)
+}
+
 /// The address in one of the ways in which it can be written.
 fn plain(url: &str) -> String {
     let url = url.trim().trim_end_matches('/');

@@ -48,6 +48,11 @@ pub(crate) fn stem_of_mark(name: &str) -> Option<&str> {
         .or_else(|| name.strip_suffix(packed::MARK))
 }
 
+/// Whether something was begun with the files of the log, and has not ended.
+pub(super) fn is_begun(files: &Files) -> bool {
+    aside::is_begun(files) || packed::is_begun(files)
+}
+
 /// Ends what was begun with the files of the log, where something was; whether it was.
 ///
 /// # Errors

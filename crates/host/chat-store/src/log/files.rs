@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::begun;
 use crate::error::Error;
 use crate::platform::{self, FileMark};
 
@@ -109,6 +110,13 @@ impl Files {
     pub(crate) fn is_gone(&self) -> bool {
         let there = std::fs::symlink_metadata(self.newest());
         there.is_err_and(|why| why.kind() == io::ErrorKind::NotFound)
+    }
+
+    /// Whether none of them is there, and nothing is under way with them.
+    pub(crate) fn are_gone(&self) -> bool {
+        self.is_gone()
+            && list(&self.dir, &self.stem).is_ok_and(|sealed| sealed.is_empty())
+            && !begun::is_begun(self)
     }
 
     pub(crate) fn segment(&self, number: u32) -> PathBuf {

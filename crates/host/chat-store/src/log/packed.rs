@@ -86,7 +86,7 @@ impl Packed {
     /// Where it cannot be read.
     pub(crate) fn is_of(&self, files: &Files) -> Result<bool, Error> {
         let failed = |why| Error::io("read the log", &files.newest(), why);
-        let mut log = LogBytes::open(&files.newest()).map_err(failed)?;
+        let mut log = LogBytes::open_of(files).map_err(failed)?;
         let (mut hash, mut bytes) = (Sha256::new(), 0);
         let mut block = vec![0; BLOCK_BYTES];
         loop {

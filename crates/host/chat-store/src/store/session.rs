@@ -4,6 +4,7 @@
 //! too many others were used since.
 
 mod carried;
+mod opening;
 
 use std::fs::File;
 use std::ops::ControlFlow;
@@ -16,8 +17,8 @@ use super::{Inner, SyncPolicy, now_ms};
 use crate::blobs::{BodyFile, BodyText, sha256_hex};
 use crate::error::Error;
 use crate::log::{
-    Appended, Condition, Epochs, Facts, Files, Gap, Log, Opening, Packed, Page, PageRequest,
-    Rewrite, Snapshot, Storing,
+    Appended, Condition, Epochs, Facts, Files, Gap, Log, Packed, Page, PageRequest, Rewrite,
+    Snapshot, Storing,
 };
 use crate::session_id::SessionId;
 use crate::summary::Summary;
@@ -157,17 +158,16 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// Where the disk refuses.
+    /// [`Error::Gone`] where somebody removed it, and where the disk refuses.
     pub fn look_anew(&self) -> Result<(), Error> {
-        let store = self.store()?;
-        self.with(&store, |log| log.check_unchanged(now_ms()))
+        self.with_to_read(|log| log.check_unchanged(now_ms()))
     }
 
     /// A page of events.
     ///
     /// # Errors
     ///
-    /// Where the disk refuses.
+    /// [`Error::Gone`] where somebody removed the log, and where the disk refuses; so with all that reads it.
     pub fn page(&self, request: PageRequest) -> Result<Page, Error> {
         self.snapshot(request.after)?.read(request)
     }
@@ -214,8 +214,7 @@ impl Session {
     ///
     /// Where the disk refuses.
     pub fn event(&self, event_id: &str) -> Result<Option<ChatEvent>, Error> {
-        let store = self.store()?;
-        self.with(&store, |log| log.find(event_id, now_ms()))
+        self.with_to_read(|log| log.find(event_id, now_ms()))
     }
 
     /// One body of the event with that id, by its hash: as it stands in the log, or beside it. None but a body of the
@@ -405,9 +404,8 @@ impl Session {
     }
 
     fn snapshot(&self, after: u64) -> Result<Snapshot, Error> {
-        let store = self.store()?;
         let readers = &self.readers;
-        self.with(&store, |log| log.snapshot(after, readers.clone()))
+        self.with_to_read(|log| log.snapshot(after, readers.clone(), now_ms()))
     }
 
     /// The files of the log, where it is at the position that `packed` says, gives its numbers itself, and nobody reads it.
@@ -440,69 +438,6 @@ impl Session {
         match &*self.seen() {
             Slot::Open(log) => say(log.epochs()),
             Slot::Closed(facts) => say(&facts.epochs),
-        }
-    }
-
-    pub(super) fn with<T>(
-        &self,
-        store: &Arc<Inner>,
-        act: impl FnOnce(&mut Log) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        self.used.store(store.tick(), Ordering::Relaxed);
-        let mut slot = self.held()?;
-        let was_closed = matches!(&*slot, Slot::Closed(_));
-        let epoch = was_closed.then(|| slot.epoch().to_owned());
-        let mut goes_on_anew = false;
-        let done = self.opened(&mut slot, store).and_then(|log| {
-            // Who changes it tells of that; who finds it changed may only read.
-            goes_on_anew = epoch.is_some_and(|epoch| epoch != log.epochs().now());
-            act(log)
-        });
-        drop(slot);
-        if was_closed {
-            store.opened(&self.id);
-        }
-        if goes_on_anew {
-            store.goes_on_anew(&self.id);
-        }
-        done
-    }
-
-    /// The log, opened where it was put away.
-    fn opened<'s>(&self, slot: &'s mut Slot, store: &Inner) -> Result<&'s mut Log, Error> {
-        if self.is_away.load(Ordering::Relaxed) {
-            return Err(Error::PackedAway {
-                session: self.id.as_str().to_owned(),
-            });
-        }
-        if let Slot::Closed(facts) = slot {
-            let files = facts.files(&store.dir, &self.id.stem());
-            // Nobody but us writes here. Where somebody did, numbers may be lost, and what the index says with them.
-            let is_ours = facts.is_of_now(&files);
-            if !is_ours {
-                tracing::error!(
-                    session = self.id.as_str(),
-                    "the log was changed by somebody else; it is read anew"
-                );
-            }
-            let mut log = Log::open(Opening {
-                files: if is_ours { files } else { files.listed_anew()? },
-                id: self.id.clone(),
-                segment_bytes: store.options.segment_bytes,
-                why_new_epoch: (!is_ours).then_some("restored"),
-                least_head: facts.head,
-                copy_of: facts.epochs.copy_of(),
-                use_index: is_ours,
-                now_ms: now_ms(),
-            })?;
-            log.go_on_from(facts);
-            *slot = Slot::Open(Box::new(log));
-        }
-        match slot {
-            Slot::Open(log) => Ok(log),
-            Slot::Closed(_) => Err(Error::Degraded {
-                why: "the log is put away".to_owned(),
-            }),
         }
     }
 

@@ -20,10 +20,12 @@ pub(super) struct Address {
 impl Address {
     pub(super) fn parse(url: &str) -> Result<Self, Error> {
         let refused = |why: &str| Error::store("read the address", why);
-        let url = Url::parse(url).map_err(|why| Error::store("read the address", why))?;
-        if url.scheme() != "s3" {
-            return Err(refused("expected s3://BUCKET[/PREFIX]"));
-        }
+        // What could not be read may be a part of a secret.
+        let Some(url) = Url::parse(url).ok().filter(|url| url.scheme() == "s3") else {
+            return Err(refused(
+                "expected s3://BUCKET[/PREFIX][?region=REGION&endpoint=URL]",
+            ));
+        };
         if has_user(&url) {
             return Err(refused(
                 "credentials are not taken from it, but from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or as the machine has them",

@@ -5,10 +5,12 @@ use std::io::Read;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use chat_event::compaction::Folded;
 use chat_event::{ChatEvent, bodies};
 use chat_store::{Session, SessionId, now_ms};
 use object_store::path::Path;
 
+use super::keys::Version;
 use super::objects::Got;
 use super::pack::{self, Digest};
 use super::{BLOB_BYTES, Cold, Manifest};
@@ -17,6 +19,9 @@ use crate::error::Error;
 
 /// What the manifest says of its writer.
 const WRITER: &str = concat!("turnreel/", env!("CARGO_PKG_VERSION"));
+
+/// What a disk says of what it cannot read: `EIO`, or `ERROR_CRC` on Windows.
+const LOST: i32 = if cfg!(windows) { 23 } else { 5 };
 
 /// What became of a session.
 #[derive(Debug)]
@@ -32,12 +37,14 @@ struct Whole {
     digest: Digest,
     /// The digests of its beginnings that are as long as older copies.
     beginnings: Vec<Digest>,
+    /// How many events can be read in it.
+    events: u64,
     /// The hashes of bodies beside it.
     blobs: BTreeSet<String>,
 }
 
 impl Cold {
-    /// Copies the session as it is now.
+    /// Copies the session as it is now. One that has lost what an older copy of it has does not take its place.
     pub(super) async fn put(&self, session: &Arc<Session>) -> Result<Put, Error> {
         let id = session.id();
         let before = off_thread(session, Session::position).await?;
@@ -55,6 +62,11 @@ impl Cold {
             return Ok(Put::Changed);
         }
         let (epoch, head) = before;
+        let version = Version::new(&epoch, head);
+        let has_more = |copy: &Manifest| copy.version() == version && copy.events > read.events;
+        if older.iter().any(has_more) {
+            return Err(damaged_here());
+        }
         let digest = &read.digest;
         let key = self.keys.log(id, &digest.sha256);
         let n_bytes = digest.bytes;
@@ -81,7 +93,7 @@ impl Cold {
             epoch,
             head,
             epochs,
-            events: summary.events,
+            events: read.events,
             bytes: digest.bytes,
             sha256: digest.sha256.clone(),
             object: self.keys.below_prefix(&key),
@@ -94,6 +106,16 @@ impl Cold {
             if copy.digest() == *beginning {
                 self.put_away(id, copy, &manifest).await?;
             }
+        }
+        // Its manifest is this one by now. What is left of it, as where the log was compacted since, is named by nobody.
+        let before = older.iter().find(|copy| copy.version() == version);
+        let is_named = |sha256: &String| {
+            let mut others = older.iter().filter(|copy| copy.version() != version);
+            *sha256 == manifest.sha256 || others.any(|copy| copy.sha256 == *sha256)
+        };
+        if let Some(before) = before.filter(|copy| !is_named(&copy.sha256)) {
+            let key = self.keys.log(id, &before.sha256);
+            self.objects.delete(&key).await?;
         }
         Ok(Put::Done(Box::new(manifest)))
     }
@@ -145,7 +167,8 @@ impl Cold {
             bytes,
             sha256: sha256.to_owned(),
         };
-        if self.put_one(&key, &expected, || Ok(file)).await? {
+        let open = || Ok(AsFarAsThere(file));
+        if self.put_one(&key, &expected, open).await? {
             return Ok(true);
         }
         tracing::error!(
@@ -193,20 +216,51 @@ impl Cold {
     }
 }
 
+/// Ends where the disk has lost what follows. It is another body then, as one that was cut is.
+struct AsFarAsThere<R>(R);
+
+impl<R: Read> Read for AsFarAsThere<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self.0.read(buffer) {
+            Err(why) if why.raw_os_error() == Some(LOST) => Ok(0),
+            read => read,
+        }
+    }
+}
+
 /// Reads all of a log. What is appended meanwhile may be among it, which the caller finds.
 fn read(session: &Session, lengths: &[u64]) -> Result<Whole, Error> {
     let failed = |why| Error::local("read a log", why);
     let (digest, beginnings) = pack::digest(session.log_bytes()?, lengths).map_err(failed)?;
     let mut blobs = BTreeSet::new();
+    let mut events = 0;
     session.walk(0, &mut |_, line| {
+        events += n_events(line);
         note_blobs(line, &mut blobs);
         ControlFlow::Continue(())
     })?;
     Ok(Whole {
         digest,
         beginnings,
+        events,
         blobs,
     })
+}
+
+/// How many events a line stands for.
+fn n_events(line: &str) -> u64 {
+    // One that others were folded into has this in its line, and most have not.
+    if !line.contains("\"timing\"") {
+        return 1;
+    }
+    let event = ChatEvent::from_json(line).ok();
+    let folded = event.as_ref().and_then(Folded::of);
+    folded.map_or(1, |folded| folded.n_events() as u64)
+}
+
+/// Of a log that is not what it was.
+pub(super) fn damaged_here() -> Error {
+    Error::local("compare with the copy", "the log here is damaged")
 }
 
 /// Takes note of the bodies that a line refers to.
@@ -228,3 +282,6 @@ fn note_blobs(line: &str, blobs: &mut BTreeSet<String>) {
         Ok(None)
     });
 }
+
+#[cfg(test)]
+mod tests;

@@ -113,7 +113,7 @@ impl Session for Reading {
     }
 
     fn faults(&self) -> Vec<String> {
-        let faults = [self.cut.clone(), self.unreadable()];
+        let faults = [self.cut.clone(), self.unreadable(), self.misread()];
         faults.into_iter().flatten().collect()
     }
 
@@ -221,6 +221,11 @@ impl Reading {
     /// What the reader counted.
     pub(crate) fn report(&self) -> Report {
         self.reader.report()
+    }
+
+    /// What it looks like, where nothing of it was what the command line says.
+    pub(crate) fn misread(&self) -> Option<String> {
+        self.reader.misread()
     }
 
     /// Which lines could not be read, and why, as a sentence.

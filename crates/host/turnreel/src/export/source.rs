@@ -4,28 +4,21 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use chat_event::{BodyRef, ChatEvent, bodies};
-use chat_feed::projections::trace::clean;
-use chat_feed::units;
+use chat_event::ChatEvent;
 use chat_normalize::Dialect;
-use chat_store::{Blobs, BodyText, WHOLE_BYTES};
 use tempfile::NamedTempFile;
 
 use super::Stop;
 use crate::convert::inputs::{self, Input};
-use crate::convert::{Session, open_input, shown};
+use crate::convert::{Bodies, Session, open_input, shown};
 use crate::draft::{self, FileId};
 use crate::trace::{Named, find, gives_once};
-
-/// A longer body stays where it is: its line would be longer than a reader takes.
-const BODY_BYTES: u64 = 8 * 1024 * 1024;
 
 /// One session.
 pub(super) struct Source {
     input: Input,
     from: Option<Dialect>,
     name: String,
-    blobs: Option<Blobs>,
     /// What it had when it was read first.
     had: Option<Had>,
     /// Whether it is told to who reads it: the time of its file is none of the session's.
@@ -95,12 +88,10 @@ impl Source {
             let first = refused.first().cloned();
             first.unwrap_or_else(|| format!("no session: {name}"))
         })?;
-        let folder = path.parent().filter(|folder| folder.join("blobs").is_dir());
         Ok(Source {
             input,
             from,
             name,
-            blobs: folder.map(Blobs::beside),
             had: None,
             is_transcript: false,
             faults: refused,
@@ -127,7 +118,7 @@ impl Source {
         });
         let (mut n_told, mut n_events) = (0, 0);
         let mut events = Vec::new();
-        let mut faults = Vec::new();
+        let mut bodies = Bodies::beside([&self.input]);
         loop {
             let more = session
                 .read(&mut events)
@@ -142,7 +133,7 @@ impl Source {
                 if self.is_transcript && session.is_untimed() {
                     event.timestamp = None;
                 }
-                self.put_back(&mut event, &mut faults);
+                bodies.put_back(&mut event);
                 show(&event)?;
             }
             if !more || has_grown {
@@ -158,13 +149,9 @@ impl Source {
                 n_told,
                 n_all: n_events,
             });
-            faults.extend(
-                session
-                    .faults()
-                    .into_iter()
-                    .map(|fault| format!("{fault}: {name}")),
-            );
-            self.faults.append(&mut faults);
+            let faults = bodies.faults().into_iter().chain(session.faults());
+            let named = faults.map(|fault| format!("{fault}: {name}"));
+            self.faults.extend(named);
         }
         Ok(())
     }
@@ -181,39 +168,6 @@ impl Source {
     /// What could not be read of it.
     pub(super) fn faults(&self) -> Vec<String> {
         self.faults.clone()
-    }
-
-    /// Puts bodies back that lie beside the log, as many as one event may hold.
-    fn put_back(&self, event: &mut ChatEvent, faults: &mut Vec<String>) {
-        let Some(blobs) = &self.blobs else { return };
-        let mut room_bytes = WHOLE_BYTES;
-        let mut find = |reference: &BodyRef| -> Result<Option<String>, std::convert::Infallible> {
-            let which = || format!("{}: {}", clean(&reference.sha256), self.name);
-            let fault = match blobs.text(reference, room_bytes.min(BODY_BYTES)) {
-                Ok(BodyText::Text(body)) => {
-                    room_bytes = room_bytes.saturating_sub(body.len() as u64);
-                    return Ok(Some(body));
-                }
-                Ok(BodyText::TooLong(bytes)) => {
-                    format!(
-                        "a body of {} is not in it: {}",
-                        units::bytes(bytes),
-                        which()
-                    )
-                }
-                Ok(BodyText::NoText) => {
-                    format!("a body that is no text is not in it: {}", which())
-                }
-                Ok(BodyText::Missing) => format!("a body is not there: {}", which()),
-                Err(why) => format!("{why}: {}", self.name),
-            };
-            // One that an event has many times is told of once.
-            if faults.last() != Some(&fault) {
-                faults.push(fault);
-            }
-            Ok(None)
-        };
-        let Ok(()) = bodies::put_back(event, &mut find);
     }
 }
 

@@ -1,20 +1,21 @@
-//! Logs that go on under another epoch, as where somebody put an older one in the place of one that was put away: who opens it
-//! finds that, and those who follow are told.
+//! Logs that go on under another epoch, as where somebody put an older one in the place of one that was put away, and logs
+//! that somebody removed: who opens one finds that, and those who follow are told.
 
 use std::sync::Arc;
 
-use chat_store::SessionId;
+use chat_store::{LogFound, SessionId};
 use tokio::runtime::Handle;
 
 use crate::error::ApiError;
 use crate::live::Live;
+use crate::removed;
 use crate::state::State;
 
-/// Tells those who follow a session, from now on, whoever finds that its log goes on under another epoch.
-pub(crate) fn follow_epochs(state: &State) {
+/// Tells those who follow a session, from now on, what somebody finds of its log.
+pub(crate) fn follow_found(state: &State) {
     let weak = state.downgrade();
     let runtime = Handle::try_current().ok();
-    let told = move |id: &SessionId| {
+    let told = move |id: &SessionId, found| {
         let runtime = runtime.clone().or_else(|| Handle::try_current().ok());
         let (Some(state), Some(runtime)) = (weak.upgrade(), runtime) else {
             return;
@@ -23,12 +24,20 @@ pub(crate) fn follow_epochs(state: &State) {
             return;
         };
         runtime.spawn(async move {
-            if let Err(why) = bring_up(&state, &live).await {
-                tracing::warn!("could not look at a log: {}", why.message);
+            match found {
+                LogFound::Anew => {
+                    if let Err(why) = bring_up(&state, &live).await {
+                        tracing::warn!("could not look at a log: {}", why.message);
+                    }
+                }
+                LogFound::Gone if live.is_removed() => {}
+                LogFound::Gone => {
+                    removed::is_gone(&state, live.session.id()).await;
+                }
             }
         });
     };
-    state.store.tell_of_epochs(Box::new(told));
+    state.store.tell_of_found(Box::new(told));
 }
 
 /// Whether another log stands in the place of a session's than was known; all that was remembered of the other one is

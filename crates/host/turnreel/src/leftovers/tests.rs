@@ -75,6 +75,58 @@ async fn what_is_refused_of_a_file_that_is_tried_again_is_kept_once() {
     assert_eq!(kept, line("s1"));
 }
 
+/// Who holds up the earlier one may let go of it between the two.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_later_file_of_a_session_waits_for_an_earlier_one_that_waits() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path(), Options::default()).unwrap();
+    let state = State::new(store, "t", 1, &[], Settings::default());
+    let spool = spool_dir(dir.path());
+    std::fs::create_dir_all(spool.join("sources")).unwrap();
+    let line = |id: &str, session: &str| {
+        ChatEvent::new(id.to_owned(), 1, session, TurnEnd::default()).to_line() + "\n"
+    };
+    // Only of the other session something is told elsewhere.
+    let notes = std::fs::File::create(spool.join("sources/s2.json")).unwrap();
+    notes.lock().unwrap();
+    let earlier = line("e1", "s2") + &line("e1", "s1");
+    for (name, text, seconds) in [
+        ("s1-9.claude-stream.jsonl", earlier, 1),
+        ("s1-7.claude-stream.jsonl", line("e2", "s1"), 2),
+        ("s3-8.claude-stream.jsonl", line("e1", "s3"), 3),
+    ] {
+        std::fs::write(spool.join(name), text).unwrap();
+        let file = std::fs::File::options().append(true).open(spool.join(name));
+        let written = std::time::UNIX_EPOCH + Duration::from_secs(seconds);
+        file.unwrap().set_modified(written).unwrap();
+    }
+    let ids = |session: &str| {
+        let session = state
+            .store
+            .session_or_new(&SessionId::parse(session).unwrap());
+        let request = PageRequest {
+            after: 0,
+            limit: PAGE_EVENTS,
+            max_bytes: PAGE_BYTES,
+        };
+        let page = session.unwrap().page_whole(request).unwrap();
+        let events = page
+            .lines
+            .iter()
+            .map(|it| ChatEvent::from_json(it).unwrap());
+        // The pipes were killed: what is said of that is not looked at.
+        let told = events.filter(|event| !event.id.ends_with(":stopped"));
+        told.map(|event| event.id).collect::<Vec<_>>()
+    };
+    let mut files = Files::default();
+    assert_eq!(files.look(&state, &spool).await, SOON);
+    assert_eq!((ids("s1"), ids("s3")), (vec![], vec!["e1".to_owned()]));
+    notes.unlock().unwrap();
+    assert_eq!(files.look(&state, &spool).await, LOOK_EVERY);
+    assert_eq!(ids("s1"), ["e1", "e2"]);
+    assert!(chat_capture::leftovers(&spool).is_empty());
+}
+
 #[test]
 fn what_cannot_be_taken_in_now_is_tried_again_less_and_less_often() {
     let (path, mut now) = (PathBuf::from("s.spool"), Instant::now());

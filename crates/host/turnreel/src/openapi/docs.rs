@@ -1,12 +1,16 @@
 //! What is said of each route. What a path's parameters may be, and the schemas that are named, are for others here.
 
+use super::parameters::{
+    AFTER, AFTER_ID, BODIES, FORMAT, LIMIT, LINK, Parameter, SINCE, STREAM_AFTER, WAIT,
+};
+
 /// What is said of a route.
 pub(super) struct Doc {
     pub(super) method: &'static str,
     pub(super) path: &'static str,
     pub(super) id: &'static str,
     pub(super) summary: &'static str,
-    pub(super) query: &'static [Query],
+    pub(super) query: &'static [Parameter],
     /// What it is sent, by the name of a schema; `bytes` for any bytes.
     pub(super) body: Option<&'static str>,
     pub(super) status: u16,
@@ -14,35 +18,7 @@ pub(super) struct Doc {
     pub(super) answer: Option<(&'static str, Option<&'static str>)>,
 }
 
-/// A parameter of a query: its name, the name of its schema, what it is for.
-pub(super) type Query = (&'static str, &'static str, &'static str);
-
 pub(super) const JSON: &str = "application/json";
-const AFTER: Query = ("after", "Cursor", "Events behind this place.");
-const AFTER_ID: Query = ("after", "Text", "Sessions whose id comes after this one.");
-const LIMIT: Query = ("limit", "Count", "At most so many.");
-const WAIT: Query = (
-    "wait",
-    "Text",
-    "Wait so long for the outcome: `30s`, `1500ms`.",
-);
-const BODIES: Query = (
-    "bodies",
-    "Bodies",
-    "With `full` long bodies where they were, but for those of more than 16 MiB; else references to them.",
-);
-const LINK: Query = (
-    "id",
-    "Text",
-    "The one link; else all of the session's. The body may name it, too: `{\"id\": \"…\"}`.",
-);
-const SINCE: Query = (
-    "since",
-    "Moment",
-    "What happened then or later: Unix epoch in milliseconds, or how long ago, as `24h` or `7d`.",
-);
-const FORMAT: Query = ("format", "Format", "In which words events are told.");
-
 const fn get(path: &'static str, id: &'static str, summary: &'static str) -> Doc {
     Doc {
         method: "GET",
@@ -78,7 +54,7 @@ const fn text(doc: Doc, media: &'static str) -> Doc {
     }
 }
 
-const fn query(doc: Doc, query: &'static [Query]) -> Doc {
+const fn query(doc: Doc, query: &'static [Parameter]) -> Doc {
     Doc { query, ..doc }
 }
 
@@ -325,13 +301,17 @@ pub(super) const DOCS: &[Doc] = &[
         ),
         &[WAIT],
     ),
-    post(
-        "/api/v1/sessions/{session}/questions/{request}",
-        "reply",
-        "Answer a question",
+    body(
+        post(
+            "/api/v1/sessions/{session}/questions/{request}",
+            "reply",
+            "Answer a question",
+        ),
+        "Reply",
     ),
     Doc {
         status: 201,
+        body: Some("Share"),
         ..post(
             "/api/v1/sessions/{session}/shares",
             "share",
@@ -341,7 +321,7 @@ pub(super) const DOCS: &[Doc] = &[
     query(
         Doc {
             method: "DELETE",
-            body: None,
+            body: Some("Link"),
             ..post(
                 "/api/v1/sessions/{session}/shares",
                 "unshare",
@@ -374,7 +354,7 @@ pub(super) const DOCS: &[Doc] = &[
             ),
             "text/event-stream",
         ),
-        &[AFTER, FORMAT, BODIES],
+        &[STREAM_AFTER, FORMAT, BODIES],
     ),
     query(
         text(
@@ -385,7 +365,7 @@ pub(super) const DOCS: &[Doc] = &[
             ),
             "text/event-stream",
         ),
-        &[AFTER],
+        &[STREAM_AFTER],
     ),
     Doc {
         status: 101,
@@ -396,7 +376,7 @@ pub(super) const DOCS: &[Doc] = &[
                 "socket",
                 "Frames of turnreel.v1 over a WebSocket",
             ),
-            &[("session", "Text", "A session that must be there."), FORMAT],
+            &[("session", "Text", "A session that must be there.")],
         )
     },
     schema(

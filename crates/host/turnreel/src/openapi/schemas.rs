@@ -2,8 +2,19 @@
 
 use serde_json::{Value, json};
 
-#[allow(clippy::too_many_lines)] // One list.
+/// All schemas, by their names.
 pub(super) fn all() -> Value {
+    // One macro takes no more.
+    let mut all = answered();
+    if let (Value::Object(all), Value::Object(asked)) = (&mut all, asked()) {
+        all.extend(asked);
+    }
+    all
+}
+
+/// What is sent as events, and answered.
+#[allow(clippy::too_many_lines)] // One list.
+fn answered() -> Value {
     let reference = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
     let list = |name: &str| json!({"type": "array", "items": reference(name)});
     // Beyond it JSON's readers disagree about numbers.
@@ -22,7 +33,7 @@ pub(super) fn all() -> Value {
         "Format": {"enum": ["events", "agent"]},
         "Moment": {"type": "string", "pattern": "^([0-9]{1,15}|[1-9][0-9]{0,5}[smhd])$"},
         "MatchHow": {"enum": ["any", "exact", "pattern"], "default": "any"},
-        "Needle": {"type": "string", "minLength": 1, "maxLength": 50},
+        "Needle": {"type": "string", "minLength": 1, "maxLength": 200, "description": "At most 200 bytes."},
         "Error": {
             "type": "object",
             "required": ["error"],
@@ -165,10 +176,49 @@ pub(super) fn all() -> Value {
         },
         "FleetSessions": fleet_sessions(&text, &count),
         "FleetLog": fleet_log(&text, &count, &list("Event")),
+    })
+}
+
+/// What is asked beyond events.
+fn asked() -> Value {
+    json!({
+        "StreamCursor": {
+            "type": "string",
+            "pattern": "^(head|(v1[.][A-Za-z0-9_-]{22}[.])?[0-9]{1,15})$",
+            "description": "`v1.<epoch>.<seq>`, or a number; `head` for what comes from now on.",
+        },
+        "ProducerId": {"type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[ -~]*$"},
         "Decision": {
             "type": "object",
             "required": ["decision"],
-            "properties": {"decision": {"enum": ["allow", "deny", "cancel"]}},
+            "properties": {
+                "decision": {"enum": ["allow", "deny", "cancel"]},
+                "scope": {"enum": ["once", "session", "always", null]},
+                "message": {"type": ["string", "null"]},
+            },
+        },
+        "Reply": {
+            "type": "object",
+            "description": "`answers` are needed but where the question is rejected.",
+            "properties": {
+                "outcome": {"enum": ["answered", "rejected", null], "default": "answered"},
+                "answers": {},
+            },
+        },
+        "Share": {
+            "type": "object",
+            "properties": {
+                "expiresInSeconds": {
+                    "type": ["integer", "null"], "minimum": 1, "maximum": 31_622_400, "default": 604_800,
+                },
+                "label": {"type": ["string", "null"]},
+            },
+            "additionalProperties": false,
+        },
+        "Link": {
+            "type": "object",
+            "properties": {"id": {"type": "string"}},
+            "additionalProperties": false,
         },
     })
 }

@@ -81,7 +81,7 @@ async fn outcome(
         // Looked at before: an answer that comes between the look and the wait wakes us.
         waiting.look();
         let asked = state.requests.find(&live, kind, &request_id).await?;
-        let mut asked = asked.ok_or_else(ApiError::not_found)?;
+        let mut asked = asked.ok_or_else(ApiError::no_request)?;
         if has_waited && !state.access.tokens.holds(grant) {
             // It was taken back meanwhile.
             return Err(ApiError::unauthorized());
@@ -188,7 +188,7 @@ async fn answer(
             outcome,
         }) = &asked
         else {
-            return Err(ApiError::not_found());
+            return Err(ApiError::no_request());
         };
         if outcome.is_some() {
             let message = "it was answered before; the first answer counts";

@@ -7,7 +7,7 @@ use axum::extract::State as FromState;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use chat_event::{Body, Payload};
-use chat_store::{BodyText, SessionId, WHOLE_BYTES};
+use chat_store::{BodyText, Error as StoreError, SessionId, WHOLE_BYTES};
 use serde_json::json;
 
 use super::address::Path;
@@ -68,9 +68,17 @@ async fn find(
     headers: &HeaderMap,
 ) -> Result<Response, ApiError> {
     let finding = move |_: &Reader| {
+        let mut gone = None;
         for live in sessions {
-            let Some(event) = live.session.event(&event_id)? else {
-                continue;
+            let event = match live.session.event(&event_id) {
+                Ok(Some(event)) => event,
+                Ok(None) => continue,
+                // Others may have it.
+                Err(why @ StoreError::Gone { .. }) => {
+                    gone = Some(why);
+                    continue;
+                }
+                Err(why) => return Err(why.into()),
             };
             let Payload::FileEdit(edit) = event.payload else {
                 continue;
@@ -90,7 +98,7 @@ async fn find(
             let found = json!({"file_path": edit.file_path, "diff": diff});
             return Ok(Some(found.to_string()));
         }
-        Ok(None)
+        gone.map_or(Ok(None), |why| Err(why.into()))
     };
     let found = state.body_readers.read(finding).await?;
     let text = found.ok_or_else(ApiError::not_found)?;

@@ -29,9 +29,11 @@ pub(super) async fn sessions(
     Extension(grant): Extension<Arc<Grant>>,
 ) -> Result<Json<ListTold>, ApiError> {
     let listing = move || {
-        let own = state.store.sessions().into_iter();
-        let own = own.filter(|session| grant.sees(session.id().as_str()));
-        let rows = own.map(|session| {
+        // Of one whose log was taken away nothing can be copied: a copy would keep that as gaps.
+        let own = state.all_live().into_iter();
+        let own = own.filter(|live| grant.sees(live.session.id().as_str()));
+        let rows = own.map(|live| {
+            let session = &live.session;
             let (epoch, head) = session.position();
             let id = session.id().as_str().to_owned();
             let home = session.home();
@@ -65,8 +67,7 @@ pub(super) async fn log(
     let id = SessionId::parse(&session)?;
     // At home here, and packed away: who keeps a copy is to have all of it.
     state.fetch_to_write(&id).await?;
-    let live = state.live_to_write(&id);
-    let live = live.ok_or_else(ApiError::not_found)?;
+    let live = state.live(&id).ok_or_else(ApiError::not_found)?;
     let session = live.session.clone();
     // It may become another one between the two.
     let reading = move || -> Result<_, chat_store::Error> {

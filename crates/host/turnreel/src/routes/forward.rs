@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
 use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State as FromState};
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
@@ -13,9 +13,10 @@ use chat_event::session_id::from_native;
 use chat_store::SessionId;
 
 use super::{body, scope_of};
-use crate::error::ApiError;
+use crate::error::{ApiError, LogRemoved};
 use crate::fleet::{self, Errand, Fleet, Home, SENDER};
 use crate::masking;
+use crate::removed;
 use crate::scope::{Grant, Scope};
 use crate::state::State;
 
@@ -43,7 +44,7 @@ pub(super) async fn forward(
         {
             return why.into_response();
         }
-        return next.run(request).await;
+        return read(&state, &session, request, next).await;
     };
     match fleet.home_to_write(&state, &session).await {
         Ok(Home::Here) => next.run(request).await,
@@ -51,6 +52,26 @@ pub(super) async fn forward(
             Ok(answer) => answer,
             Err(why) => why.into_response(),
         },
+        Err(why) => why.into_response(),
+    }
+}
+
+/// Answers who reads. Where the log is found to be removed by that, the session is fetched, and read then.
+async fn read(state: &State, session: &SessionId, request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    // What is read has no body that could be read only once.
+    let again = matches!(parts.method, Method::GET | Method::HEAD).then(|| parts.clone());
+    let request = Request::from_parts(parts, body);
+    let answer = next.clone().run(request).await;
+    let Some(parts) = again.filter(|_| answer.extensions().get::<LogRemoved>().is_some()) else {
+        return answer;
+    };
+    if !removed::is_gone(state, session).await {
+        return answer;
+    }
+    match state.live_from_anywhere(session).await {
+        Ok(Some(_)) => next.run(Request::from_parts(parts, Body::empty())).await,
+        Ok(None) => answer,
         Err(why) => why.into_response(),
     }
 }

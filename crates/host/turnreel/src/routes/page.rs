@@ -46,10 +46,7 @@ pub(super) async fn asset(Path(path): Path<String>, headers: HeaderMap) -> Respo
     }
     let Some(asset) = assets::find(&path) else {
         // Whatever is no route comes here.
-        return match path.starts_with("api/") {
-            true => ApiError::no_route().into_response(),
-            false => ApiError::not_found().into_response(),
-        };
+        return ApiError::no_route().into_response();
     };
     let cache = if asset.name_is_hashed {
         "public, max-age=31536000, immutable"

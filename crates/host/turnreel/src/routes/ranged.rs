@@ -41,8 +41,8 @@ fn answer_tagged(text: String, tag: &str, asked: &HeaderMap) -> Response {
     with_tag(response, tag)
 }
 
-/// A body longer than this is never in memory whole.
-const HELD_BYTES: u64 = 4 * 1024 * 1024;
+/// A body longer than this is never in memory whole: so much is held for each who asks for one and does not read it.
+const HELD_BYTES: u64 = 256 * 1024;
 
 /// A body as text to download: no browser shows it as anything else. What has that hash never changes.
 ///

@@ -86,6 +86,8 @@ pub(super) async fn of_opencode(
 /// The header goes before the query: the address stays the same when a client comes back.
 fn place_in(headers: &HeaderMap, after: Option<&str>) -> Result<Option<From>, ApiError> {
     let last = headers.get(LAST_EVENT_ID).map(|id| id.to_str());
+    // An empty one is of a client that has had no message yet.
+    let last = last.filter(|id| !matches!(id, Ok("")));
     let asked = match last {
         Some(id) => Some(id.unwrap_or("not text")),
         None => after,

@@ -1,10 +1,11 @@
 //! What a command is told to read: a file, a session of the data folder by its id, or standard input.
 
-use std::io::ErrorKind;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use chat_event::ChatEvent;
-use chat_store::{SessionId, is_part_of_log};
+use chat_store::{Packed, SessionId, is_part_of_log};
 
 use crate::convert::shown;
 use crate::data_dir;
@@ -13,6 +14,9 @@ use crate::serve::spool_dir;
 /// How the logs of the data folder end.
 const LOG_ENDING: &str = ".events.jsonl";
 const PACKED_ENDING: &str = ".packed.json";
+
+/// What is left of a log that was packed away is short; more is none of ours.
+const PACKED_BYTES: u64 = 1024 * 1024;
 
 /// What was named.
 #[derive(Debug)]
@@ -81,7 +85,6 @@ fn waiting(data: &Path, id: &str) -> Option<PathBuf> {
 
 /// The id of the session whose log that is, as its first line has it.
 pub(crate) fn id_in(log: &Path) -> Option<String> {
-    use std::io::{BufRead, BufReader, Read};
     let mut line = Vec::new();
     let file = std::fs::File::open(log).ok()?;
     let mut first = BufReader::new(file.take(64 * 1024));
@@ -90,14 +93,19 @@ pub(crate) fn id_in(log: &Path) -> Option<String> {
     Some(event.session_id).filter(|id| !id.is_empty())
 }
 
-/// The log of the session of that id; where there is none, of the only one whose id begins so.
+/// The log of the session of that id; where there is none, of the only one whose id begins so. One that was packed away is
+/// there: no other takes its place.
 pub(crate) fn log_of(data: &Path, id: &str) -> Result<Option<PathBuf>, String> {
     let Ok(session) = SessionId::parse(id) else {
         return Ok(None);
     };
-    let whole = data.join(format!("{}{LOG_ENDING}", session.stem()));
+    let of_stem = |stem: &str, ending: &str| data.join(format!("{stem}{ending}"));
+    let whole = of_stem(&session.stem(), LOG_ENDING);
     if whole.is_file() {
         return Ok(Some(whole));
+    }
+    if of_stem(&session.stem(), PACKED_ENDING).is_file() {
+        return Err(packed_away(id));
     }
     let beginning = id.to_ascii_lowercase();
     let entries = match std::fs::read_dir(data) {
@@ -105,36 +113,52 @@ pub(crate) fn log_of(data: &Path, id: &str) -> Result<Option<PathBuf>, String> {
         Err(why) if why.kind() == ErrorKind::NotFound => None,
         Err(why) => return Err(format!("could not list: {why}: {}", shown(data))),
     };
-    let mut found: Vec<String> = entries
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| name.starts_with(&beginning) && name.ends_with(LOG_ENDING))
-        .filter(|name| !is_part_of_log(&data.join(name)))
-        .collect();
-    found.sort();
-    match &*found {
-        [] => packed_away(data, id).map_or(Ok(None), Err),
-        [one] => Ok(Some(data.join(one))),
-        [first, second, ..] => {
-            let told = |name: &String| id_in(&data.join(name)).unwrap_or_else(|| name.clone());
-            Err(format!(
-                "several sessions begin with {id}: {}, {}{}",
-                told(first),
-                told(second),
-                if found.len() > 2 { ", …" } else { "" }
-            ))
+    // Whether the log of each is here: beside one that came back may stand what was left of it.
+    let mut stems: BTreeMap<String, bool> = BTreeMap::new();
+    for entry in entries.into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some(name) = name.to_str().filter(|name| name.starts_with(&beginning)) else {
+            continue;
+        };
+        if let Some(stem) = name.strip_suffix(LOG_ENDING) {
+            if !is_part_of_log(&data.join(name)) {
+                stems.insert(stem.to_owned(), true);
+            }
+        } else if let Some(stem) = name.strip_suffix(PACKED_ENDING) {
+            stems.entry(stem.to_owned()).or_default();
         }
+    }
+    let told = |stem: &str, is_here: bool| {
+        let told = match is_here {
+            true => id_in(&of_stem(stem, LOG_ENDING)),
+            false => id_of_packed(&of_stem(stem, PACKED_ENDING)),
+        };
+        told.unwrap_or_else(|| stem.to_owned())
+    };
+    let n_found = stems.len();
+    let mut found = stems.iter();
+    match (found.next(), found.next()) {
+        (None, _) => Ok(None),
+        (Some((stem, true)), None) => Ok(Some(of_stem(stem, LOG_ENDING))),
+        (Some((stem, false)), None) => Err(packed_away(&told(stem, false))),
+        (Some((first, first_is_here)), Some((second, second_is_here))) => Err(format!(
+            "several sessions begin with {id}: {}, {}{}",
+            told(first, *first_is_here),
+            told(second, *second_is_here),
+            if n_found > 2 { ", …" } else { "" }
+        )),
     }
 }
 
+/// The id of the session of whose log that is left.
+fn id_of_packed(path: &Path) -> Option<String> {
+    let left = std::fs::File::open(path).ok()?.take(PACKED_BYTES);
+    let left: Packed = serde_json::from_reader(BufReader::new(left)).ok()?;
+    SessionId::parse(&left.session).ok()?;
+    Some(left.session)
+}
+
 /// What to say of a session whose log was packed away.
-fn packed_away(data: &Path, id: &str) -> Option<String> {
-    let beginning = id.to_ascii_lowercase();
-    let mut entries = std::fs::read_dir(data).into_iter().flatten().flatten();
-    let is_it = |name: &str| name.starts_with(&beginning) && name.ends_with(PACKED_ENDING);
-    entries
-        .any(|entry| entry.file_name().to_str().is_some_and(is_it))
-        .then(|| format!("the log of {id} was packed away; `turnreel restore {id}` brings it back"))
+fn packed_away(id: &str) -> String {
+    format!("the log of {id} was packed away; `turnreel restore {id}` brings it back")
 }

@@ -131,7 +131,8 @@ impl Source {
 
     /// What could not be read of it.
     pub(super) fn faults(&self) -> Vec<String> {
-        let faults = [self.failed.clone(), self.reading.unreadable()];
+        let (unreadable, misread) = (self.reading.unreadable(), self.reading.misread());
+        let faults = [self.failed.clone(), unreadable, misread];
         let name = &self.name;
         let faults = faults.into_iter().flatten();
         faults.map(|fault| format!("{fault}: {name}")).collect()

@@ -245,6 +245,20 @@ fn methods_of_a_route_are_said_and_head_has_no_body() {
         assert!(head.contains("allow: "), "{head}");
         assert!(body.contains("bad_method"), "{body}");
     }
+    // What is no route says where those stand that there are.
+    for path in ["/sandbox/task/t1/progress", "/api/v1/nothing"] {
+        for method in ["GET", "POST"] {
+            let (status, _, body) = ask(method, path, token);
+            assert_eq!(status, 404, "{method} {path}");
+            assert!(body.contains("/api/v1/openapi.json"), "{body}");
+        }
+    }
+    for kind in ["permissions", "questions"] {
+        let path = EVENTS.replace("events", &format!("{kind}/unknown"));
+        let (status, _, body) = ask("GET", &path, token);
+        assert_eq!(status, 404);
+        assert!(body.contains("no such request in this session"), "{body}");
+    }
 }
 
 #[test]

@@ -44,22 +44,67 @@ fn what_is_sent_to_a_session_whose_log_was_removed_goes_on_behind_its_copy() {
     end(&server, "s1", "end");
     copied(&bucket, &server, "s1");
     let before = log(dir.path(), "s1");
-    remove(&server, "s1");
-    let (status, answer) = server.post("s1", &chunks(50, 52));
-    assert_eq!(status, 200, "{answer}");
-    assert_eq!(
-        (&answer["dups"], &answer["last"]),
-        (&json!(1), &json!(53)),
-        "{answer}"
-    );
-    assert!(log(dir.path(), "s1").starts_with(&before));
-    assert_eq!(server.all("s1", 1000).len(), 53);
-    // The copy that takes the other's place has all of it.
-    end(&server, "s1", "end-again");
+    // Whether the server has seen it by then or not.
+    for (take_away, n) in [remove as fn(&Server, &str), take_away]
+        .into_iter()
+        .zip(0..)
+    {
+        take_away(&server, "s1");
+        let last = 50 + 3 * n;
+        let (status, answer) = server.post("s1", &chunks(last, last + 2));
+        assert_eq!(status, 200, "{answer}");
+        assert_eq!(answer["dups"], u64::from(n == 0), "{answer}");
+        assert!(log(dir.path(), "s1").starts_with(&before));
+        // The copy that takes the other's place has all of it.
+        end(&server, "s1", &format!("end-{n}"));
+        copied(&bucket, &server, "s1");
+        soon("one copy is left", || manifests(&bucket, "s1").len() == 1);
+    }
+    assert_eq!(server.all("s1", 1000).len(), 58);
+}
+
+#[test]
+fn a_session_whose_log_was_just_removed_is_read_from_its_copy_and_nobody_makes_another() {
+    let Some(moto) = moto() else { return };
+    let bucket = moto.bucket();
+    let dir = tempfile::tempdir().unwrap();
+    let server = server(dir.path(), &bucket.url(), &[]);
+    for session in ["s1", "s2"] {
+        post(&server, session, &chunks(1, 20));
+        end(&server, session, "end");
+    }
     copied(&bucket, &server, "s1");
-    soon("one copy is left", || manifests(&bucket, "s1").len() == 1);
-    remove(&server, "s1");
-    assert_eq!(server.all("s1", 1000).len(), 54);
+    let paths = [
+        "events",
+        "events/e3/full",
+        "summary",
+        "search?q=w",
+        "health",
+    ];
+    for path in paths {
+        let path = format!("/api/v1/sessions/s1/{path}");
+        let before = (server.get(&path), log(dir.path(), "s1"));
+        take_away(&server, "s1");
+        assert!(
+            (server.get(&path), log(dir.path(), "s1")) == before,
+            "{path}"
+        );
+    }
+}
+
+#[test]
+fn who_reads_a_session_whose_log_was_just_removed_makes_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    post(&server, "s1", &chunks(1, 20));
+    take_away(&server, "s1");
+    for path in ["events", "events/e3/full", "events?after=5"] {
+        let (status, answer) = server.get(&format!("/api/v1/sessions/s1/{path}"));
+        assert_eq!(status, 404, "{answer}");
+        assert_eq!(log(dir.path(), "s1"), b"");
+    }
+    let (_, list) = server.get("/api/v1/sessions");
+    assert!(!list.to_string().contains("\"s1\""), "{list}");
 }
 
 #[test]
@@ -129,4 +174,49 @@ fn a_task_whose_log_was_removed_is_reported_from_its_beginning() {
         );
         take_away(&server, "t1");
     }
+}
+
+#[test]
+fn a_log_that_was_removed_is_told_to_no_other_server() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let log_of = |session: &str| {
+        server
+            .get(&format!("/api/v1/fleet/sessions/{session}/log"))
+            .0
+    };
+    for take_away in [remove as fn(&Server, &str), take_away] {
+        for session in ["s1", "s2"] {
+            server.post(session, &chunks(1, 5));
+        }
+        assert_eq!(log_of("s1"), 200);
+        take_away(&server, "s1");
+        // Who keeps a copy would have all of it as gaps.
+        assert_eq!(log_of("s1"), 404);
+        let (_, told) = server.get("/api/v1/fleet/sessions");
+        let told = told["sessions"].as_array().unwrap().iter();
+        let told: Vec<&Value> = told.map(|row| &row["id"]).collect();
+        assert_eq!(told, ["s2"]);
+    }
+}
+
+#[test]
+fn a_diff_is_found_in_one_of_a_sandboxs_sessions_though_another_was_just_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    for session in ["s1", "s2"] {
+        let events = json!([
+            {"id": "b", "timestamp": 1, "type": "session_start", "payload": {"sandboxId": "box"}},
+            {"id": session, "timestamp": 2, "type": "file_edit", "payload": {
+                "filePath": "/a.rs", "changeType": "modified", "diffPreview": "+ a\n", "fullDiffSize": 4}},
+        ]);
+        post(&server, session, &events);
+    }
+    take_away(&server, "s1");
+    let diff = |event: &str| {
+        server
+            .get(&format!("/api/v1/sandbox/box/file-diffs/{event}"))
+            .0
+    };
+    assert_eq!((diff("s2"), diff("s1")), (200, 404));
 }

@@ -51,6 +51,8 @@ fn a_stream_goes_on_behind_the_last_id_and_begins_anew_behind_one_that_is_none_o
         (format!("{SSE}?after=5"), Some(id.as_str())),
         (format!("{SSE}?after={id}"), None),
         (format!("{SSE}?after=12"), None),
+        // Of one that has had no message yet.
+        (format!("{SSE}?after=12"), Some("")),
     ] {
         let mut stream = server.stream(&path, last_id);
         assert_eq!(stream.next().unwrap().data["resume"], "ok");

@@ -2,9 +2,11 @@
 
 mod compact;
 mod convert;
+mod convert_bodies;
 mod convert_sources;
 mod examples;
 mod export;
+mod named;
 mod outputs;
 #[cfg(unix)]
 mod pipes;

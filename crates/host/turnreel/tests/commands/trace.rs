@@ -385,6 +385,16 @@ fn sessions_are_listed_and_named_by_their_ids_while_a_server_holds_the_folder() 
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         text(&output.stdout)
     };
+    // Before the first start there is no folder.
+    let none = dir.path().join("none");
+    let none = none.to_str().unwrap();
+    let output = support::command::run("list", &["--data", none], b"");
+    assert_eq!(output.status.code(), Some(0));
+    let said = format!("no sessions yet in {none}; start `turnreel`\n");
+    assert_eq!(
+        (text(&output.stdout), text(&output.stderr)),
+        (String::new(), said)
+    );
     let server = Server::start_on(dir.path(), "127.0.0.1:0", &["--no-examples"]);
     assert_eq!(list(&[]), "");
     let log = [

@@ -11,7 +11,7 @@ use crate::support::{self, Server, command, make_token, soon};
 use serde_json::json;
 
 /// Something that answers each request so, by its first line: its address, and how many came.
-fn answering(
+pub(super) fn answering(
     answer: impl Fn(&str) -> (u16, String) + Send + 'static,
 ) -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

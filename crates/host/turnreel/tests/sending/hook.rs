@@ -310,8 +310,9 @@ fn a_server_that_begins_to_hang_is_not_waited_for_long() {
     support::signal(&server.child, "CONT");
     let output = output.unwrap();
     assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));
-    // Ten seconds for the answer, and some until that is known to be taken back later.
-    assert!(started.elapsed() < support::PATIENCE);
+    // Ten seconds for the answer, and four until that is known to be taken back later.
+    let took = started.elapsed();
+    assert!(took < Duration::from_secs(16), "{took:?}");
 }
 
 #[cfg(unix)]

@@ -1,9 +1,10 @@
 //! What pipes left behind: who sends it, and to whom.
 
 use std::io::Write;
+use std::path::Path;
 
 use super::pipe::{PATIENT, SMALL, run, spooled, spooled_for_others, start};
-use crate::support::{Server, soon};
+use crate::support::{Server, command, soon};
 
 #[test]
 fn what_was_left_is_taken_in_when_a_server_starts() {
@@ -152,6 +153,47 @@ fn what_was_left_is_sent_by_the_next_pipe() {
     drop(stdin);
     assert!(child.wait().unwrap().success());
     assert_eq!(server.all("s1", 10).len(), 3);
+}
+
+/// What a run with a wrong token left of a session goes before what the next one tells of it.
+#[test]
+fn what_an_earlier_run_left_of_a_session_comes_before_ours() {
+    let line = |n: u32| {
+        format!(
+            r#"{{"type":"user","uuid":"u{n}","sessionId":"s1","timestamp":"2026-01-01T00:00:0{n}.000Z","message":{{"role":"user","content":"{n}"}}}}"#
+        ) + "\n"
+    };
+    // A server's own spool, and what waits for another's.
+    for is_own in [true, false] {
+        let (away, dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let server = Server::start(dir.path());
+        let wrong = away.path().join("wrong");
+        std::fs::write(&wrong, "wrong").unwrap();
+        let right = dir.path().join("token");
+        let pipe = |token: &Path, more: &[&str], n: u32| {
+            let to = ["--endpoint", &server.url, "--from", "claude-transcript"];
+            let token = ["--token-file", token.to_str().unwrap()];
+            let data = if is_own { dir.path() } else { away.path() };
+            let output = run(data, &[&to[..], &token, more].concat(), line(n).as_bytes());
+            command::text(&output.stderr)
+        };
+        for n in 1..4 {
+            let said = pipe(&wrong, &["--wait", "0"], n);
+            assert!(said.contains("they wait in"), "{said}");
+        }
+        assert_eq!(pipe(&right, &PATIENT, 4), "");
+        assert_eq!(spooled_for_others(away.path()), 0);
+        soon("none waits", || spooled(dir.path()) == 0);
+        let events = server.get("/api/v1/sessions/s1/events?limit=1000").1["events"].clone();
+        let said = events.as_array().unwrap().iter();
+        let said = said.filter(|event| event["type"] == "user_message");
+        let said: Vec<_> = said.map(|it| it["payload"]["text"].clone()).collect();
+        // The server of the folder may take them first.
+        match is_own {
+            true => assert_eq!(said.len(), 4),
+            false => assert_eq!(said, ["1", "2", "3", "4"]),
+        }
+    }
 }
 
 #[test]

@@ -9,3 +9,4 @@ mod left;
 mod passing;
 mod pipe;
 mod sandbox;
+mod waits;

@@ -1,9 +1,10 @@
 //! Settings: options before the environment, the environment before the file, the file before what is built in.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
-use crate::support::{self, PROGRAM};
+use crate::support::{self, PROGRAM, command};
+use serde_json::json;
 
 fn config(data: &Path, env: &[(&str, &str)], args: &[&str]) -> Output {
     Command::new(PROGRAM)
@@ -148,6 +149,49 @@ fn a_switch_may_stand_in_the_environment_as_people_write_them() {
         let expected = format!("no-examples = {is_on}");
         assert!(said.contains(&expected), "{value}: {said}");
     }
+}
+
+/// Composed files name variables that nobody filled in.
+#[test]
+fn a_variable_that_is_empty_is_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let help = told(dir.path(), &[], &["--help"]);
+    let named = help.split("[env: ").skip(1);
+    let names: Vec<&str> = named
+        .map(|rest| rest.split(['=', ']']).next().unwrap())
+        .collect();
+    assert!(
+        names.len() > 20 && names.contains(&"TURNREEL_S3"),
+        "{names:?}"
+    );
+    let run = |args: &[&str], names: &[&str], stdin: &str| {
+        let child = Command::new(PROGRAM)
+            .args(args)
+            // What is in no named folder is here.
+            .env("HOME", dir.path())
+            .env("XDG_DATA_HOME", dir.path())
+            .env("TURNREEL_DATA", dir.path())
+            .envs(names.iter().map(|name| (name, "")))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let output = command::finish(child, stdin.as_bytes());
+        assert_eq!(output.status.code(), Some(0), "{names:?}: {output:?}");
+        command::text(&output.stdout)
+    };
+    for name in &names {
+        run(&["config"], &[name], "");
+    }
+    let names = [&names[..], &["TURNREEL_ENDPOINT", "TURNREEL_TOKEN"]].concat();
+    let said = run(&["config"], &names, "");
+    assert!(!said.contains("# environment"), "{said}");
+    assert_eq!(run(&["token", "list"], &names, ""), "");
+    let event =
+        json!({"id": "a", "timestamp": 1, "sessionId": "s1", "type": "turn_end", "payload": {}});
+    let event = format!("{event}\n");
+    assert_eq!(run(&["pipe", "--wait", "0"], &names, &event), event);
 }
 
 #[test]

@@ -416,7 +416,9 @@ fn the_address_is_not_shown_and_one_that_is_none_is_refused() {
     let text = config("s3://feed-archive/canary");
     assert!(text.contains("# s3 is set, and not shown"), "{text}");
     assert!(!text.contains("canary"), "{text}");
+    let is_form_told = |said: &str| said.contains("expected s3://BUCKET[/PREFIX]");
     for url in [
+        "canary",
         "https://canary",
         "s3://a:canary@bucket",
         "s3://bucket?canary=1",
@@ -431,6 +433,7 @@ fn the_address_is_not_shown_and_one_that_is_none_is_refused() {
         assert!(!output.status.success());
         assert!(said.contains("--s3: could not read the address"), "{said}");
         assert!(!said.contains("canary"), "{said}");
+        assert_eq!(is_form_told(&said), !url.starts_with("s3://"), "{said}");
     }
 }
 

@@ -219,15 +219,17 @@ fn a_server_whose_redis_is_nowhere_serves_and_what_is_no_address_is_said() {
         std::thread::sleep(Duration::from_millis(50));
     }
     let other = tempfile::tempdir().unwrap();
-    let refused = std::process::Command::new(support::PROGRAM)
-        .args(["serve", "--listen", "127.0.0.1:0", "--redis", "http://x/"])
-        .arg("--data")
-        .arg(other.path())
-        .output()
-        .unwrap();
-    assert!(!refused.status.success());
-    let said = String::from_utf8_lossy(&refused.stderr);
-    assert!(said.contains("--redis"), "{said}");
+    for url in ["http://x/", "canary"] {
+        let refused = std::process::Command::new(support::PROGRAM)
+            .args(["serve", "--listen", "127.0.0.1:0", "--redis", url, "--data"])
+            .arg(other.path())
+            .output()
+            .unwrap();
+        assert!(!refused.status.success());
+        let said = String::from_utf8_lossy(&refused.stderr);
+        let why = "--redis: could not read the address: expected redis://[user:password@]host";
+        assert!(said.contains(why) && !said.contains("canary"), "{said}");
+    }
 }
 
 #[test]

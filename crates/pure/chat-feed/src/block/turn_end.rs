@@ -21,7 +21,7 @@ impl TurnEndBlock {
     /// Whether nothing is known of what it took, and nothing went wrong.
     pub fn says_nothing(&self) -> bool {
         let went_on = !matches!(self.outcome.as_deref(), Some("failed" | "interrupted"));
-        let n_tokens = self.tokens.map_or(0, |tokens| tokens.total());
+        let n_tokens = self.tokens.map_or(0, |tokens| tokens.fresh());
         let took = self.duration_ms.and_then(crate::units::told_duration);
         went_on
             && took.is_none()

@@ -141,6 +141,10 @@ fn is_random(value: &str) -> bool {
 
 /// Whether a value with a name of passwords is one.
 fn is_password(value: &str) -> bool {
+    // What goes on and on is none, and is not walked through for each name in it.
+    if value.len() > 128 * 4 {
+        return false;
+    }
     let has = |is: fn(char) -> bool| value.chars().any(is);
     // Types, calls and variables are code.
     let is_code = has(|char| matches!(char, '(' | ')' | '<' | '>' | '{' | '}' | '$' | ';'))

@@ -35,11 +35,8 @@ pub(super) fn in_address(text: &str, at: usize, all: &mut Vec<Found>) {
 
 /// The token behind `Bearer `.
 pub(super) fn bearer(text: &str, at: usize, runs: &mut Runs, all: &mut Vec<Found>) {
-    let end = runs.end(text.as_bytes(), at, Class::Wide);
-    let value = text
-        .get(at..end)
-        .unwrap_or_default()
-        .trim_end_matches(['.', ':', '|', '%']);
+    let end = runs.end_of_word(text.as_bytes(), at, Class::Wide);
+    let value = text.get(at..end).unwrap_or_default();
     if value.len() >= 12 && looks_random(value, 2.5) {
         all.push(Found::named(at, value, "bearer token"));
     }

@@ -2,11 +2,12 @@
 
 use super::find::{Found, Rank};
 use super::runs::{Class, entropy};
+use super::value::Value;
 
 /// Shorter ones are names; longer ones are files, pictures, signatures.
 const LENGTHS: std::ops::RangeInclusive<usize> = 32..=200;
 
-/// How the ids begin that agents and models give, and checksums.
+/// How the ids begin that agents and models give, and checksums of packages.
 const NO_SECRETS: &[&str] = &[
     "toolu_",
     "srvtoolu_",
@@ -23,13 +24,15 @@ const NO_SECRETS: &[&str] = &[
     "sha256-",
     "sha384-",
     "sha512-",
-    "h1:",
     "item_",
     "run_",
     "thread_",
     "asst_",
     "gen-",
 ];
+
+/// What stands before checksums of modules (`go.sum`), of providers (`.terraform.lock.hcl`), of keys of `ssh`, and of images.
+const CHECKSUMS: &[&str] = &["h1:", "zh:", "SHA256:", "sha256:", "sha384:", "sha512:"];
 
 /// Finds them. What stands before `=` is judged with them, as it always tells something; where it is a name, it stays.
 pub(super) fn find(text: &str, all: &mut Vec<Found>) {
@@ -44,25 +47,44 @@ pub(super) fn find(text: &str, all: &mut Vec<Found>) {
         while at < bytes.len() && is_part(bytes[at]) {
             at += 1;
         }
-        let own = &text[start..at];
+        // A diff's sign is not the text's.
+        let before = start.checked_sub(1).and_then(|before| bytes.get(before));
+        let is_first = matches!(before, None | Some(b'\n'));
+        let signs = usize::from(is_first && matches!(bytes[start], b'+' | b'-'));
+        let own = &text[start + signs..at];
         // An address goes on behind what no key has.
         let is_within = |byte: Option<&u8>| matches!(byte, Some(b'.' | b':' | b'@' | b'%' | b'/'));
-        let before = start.checked_sub(1).and_then(|before| bytes.get(before));
         if matches!(before, Some(b'.' | b'/' | b'@' | b'%'))
             || is_within(bytes.get(at)) && bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric)
+            || is_checksum(&text[..start])
         {
             continue;
         }
         let value = &own[name_len(own)..];
-        if is_random(own) || is_random(value) {
+        let is_any = is_random(value) || is_random(own) && !is_named(own);
+        if is_any && !is_named(value) {
             all.push(Found {
                 range: at - value.len()..at,
                 kind: "random text",
-                value: value.to_owned(),
+                value: Value::of(value),
                 rank: Rank::Random,
             });
         }
     }
+}
+
+/// Whether what follows is a checksum, as what stands before it says.
+fn is_checksum(before: &str) -> bool {
+    before.ends_with(':')
+        && CHECKSUMS.iter().any(|sign| {
+            let outer = before.strip_suffix(sign);
+            outer.is_some_and(|outer| !outer.ends_with(|char: char| char.is_alphanumeric()))
+        })
+}
+
+/// Whether a text says how it begins that it is an id or a checksum.
+fn is_named(text: &str) -> bool {
+    NO_SECRETS.iter().any(|begins| text.starts_with(begins))
 }
 
 fn is_part(byte: u8) -> bool {
@@ -92,9 +114,6 @@ fn is_random(text: &str) -> bool {
         || has(u8::is_ascii_lowercase) < 3
         || has(u8::is_ascii_digit) < 2
     {
-        return false;
-    }
-    if NO_SECRETS.iter().any(|begins| text.starts_with(begins)) {
         return false;
     }
     // Words change from capitals to others seldom, random letters with every other one.

@@ -16,7 +16,8 @@ use super::private_key;
 use super::rules::{Check, SERVICES, SHAPES, Shape};
 use super::runs::{Class, Runs, looks_random};
 use super::stated;
-use super::views;
+use super::value::Value;
+use super::views::{self, View};
 use super::within;
 
 /// How sure it is what was found; where two things overlap, the surer one names them.
@@ -40,7 +41,7 @@ pub(super) struct Found {
     /// What it is called.
     pub(super) kind: &'static str,
     /// What it reads; the same value has the same label.
-    pub(super) value: String,
+    pub(super) value: Value,
     pub(super) rank: Rank,
 }
 
@@ -50,7 +51,7 @@ impl Found {
         Found {
             range: at..at + value.len(),
             kind,
-            value: value.to_owned(),
+            value: Value::of(value),
             rank: Rank::Named,
         }
     }
@@ -141,18 +142,33 @@ pub(super) fn find(text: &str) -> Vec<Found> {
 }
 
 fn look(text: &str, depth: u8, all: &mut Vec<Found>) {
+    if let Some((view, unseen)) = views::without_orders(text) {
+        // It has all that the text has.
+        look_in(&view, depth, all);
+        for range in unseen {
+            let n_before = all.len();
+            look(&text[range.clone()], depth, all);
+            for found in &mut all[n_before..] {
+                found.range = found.range.start + range.start..found.range.end + range.start;
+            }
+        }
+        return;
+    }
     find_in(text, all);
     if depth == 0 {
         return;
     }
     let views = [views::unescaped(text), views::percent_decoded(text)];
     for view in views.into_iter().flatten() {
-        let mut within = Vec::new();
-        look(&view.text, depth - 1, &mut within);
-        for mut found in within {
-            found.range = view.in_source(&found.range);
-            all.push(found);
-        }
+        look_in(&view, depth - 1, all);
+    }
+}
+
+fn look_in(view: &View, depth: u8, all: &mut Vec<Found>) {
+    let n_before = all.len();
+    look(&view.text, depth, all);
+    for found in &mut all[n_before..] {
+        found.range = view.in_source(&found.range);
     }
 }
 
@@ -190,6 +206,7 @@ fn find_in(text: &str, all: &mut Vec<Found>) {
     let bytes = text.as_bytes();
     let mut runs = Runs::default();
     let signs = &*SIGNS;
+    let mut told = within::Told::default();
     let mut end_of_last = 0;
     signs.table.each(bytes, |word, at| {
         let Some(sign) = signs.signs.get(word) else {
@@ -204,7 +221,7 @@ fn find_in(text: &str, all: &mut Vec<Found>) {
                 if let Some(range) = shaped(shape, literal, text, at, &mut runs) {
                     end_of_last = range.end;
                     all.push(Found {
-                        value: text[range.clone()].to_owned(),
+                        value: Value::of(&text[range.clone()]),
                         range,
                         kind: shape.kind,
                         rank: Rank::Shape,
@@ -218,7 +235,9 @@ fn find_in(text: &str, all: &mut Vec<Found>) {
             Sign::Bearer => credentials::bearer(text, at + 7, &mut runs, all),
             Sign::Basic => credentials::basic(text, at + 6, &mut runs, all),
             Sign::Command(command) => command::find(command, text, at, all),
-            Sign::Within(middle) => within::find(*middle, text, at, &mut runs, all),
+            Sign::Within(middle) => {
+                within::find(*middle, text, at, (&mut runs, &mut told), all);
+            }
             Sign::Stated(place, word) => stated::find(*place, word, text, at, all),
             Sign::Piped(word) => piped::find(word, text, at, all),
             Sign::Phrase(name) => phrase::find(text, at + name.len(), all),
@@ -249,13 +268,13 @@ fn shaped(
     if !tells && before.is_some_and(|&byte| Class::Word.has(byte)) {
         return None;
     }
-    let mut end = runs.end(bytes, behind, shape.class);
-    if matches!(shape.class, Class::Token | Class::Wide | Class::Address) {
+    let end = match shape.class {
         // A sentence's end is not the secret's.
-        while end > behind && matches!(bytes[end - 1], b'.' | b':' | b'|' | b'/' | b'%') {
-            end -= 1;
+        Class::Token | Class::Wide | Class::Address => {
+            runs.end_before_slash(bytes, behind, shape.class)
         }
-    }
+        class => runs.end(bytes, behind, class),
+    };
     let len = end - behind;
     // Words in the middle of a text are cut nowhere; what is cut shows its end.
     let is_cut =

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use chat_event::{ChatEvent, stable_hash};
+use chat_event::ChatEvent;
 
 use super::answers::Answers;
 use super::find::{Found, Rank, apart, find};
@@ -11,9 +11,11 @@ use super::known::Known;
 use super::labels::Labels;
 use super::line::{self, Text};
 use super::plan::found_in;
+use super::preview;
 use super::write::{UNRESTING, changed_to_rest, replaced};
 
-/// So many secrets of a session are looked for where nothing tells them.
+/// So many secrets of a session are looked for where nothing tells them; and as many texts that look random, which a log
+/// of checksums may be full of.
 const MOST_KNOWN: usize = 1_000;
 
 /// What finds secrets, and knows those of the session.
@@ -21,7 +23,9 @@ const MOST_KNOWN: usize = 1_000;
 pub(super) struct Finder {
     pub(super) answers: Answers,
     labels: Labels,
-    known: Option<Known>,
+    known: Known,
+    /// How many of those are only random texts.
+    n_random: usize,
     pub(super) masked: BTreeMap<&'static str, u64>,
 }
 
@@ -30,7 +34,7 @@ pub(super) fn id_label(found: &Found) -> String {
     let kind = found
         .kind
         .replace(|char: char| !char.is_ascii_alphanumeric(), "-");
-    let hash = stable_hash(found.value.as_bytes()) & 0xffff_ffff;
+    let hash = found.value.hash() & 0xffff_ffff;
     format!("masked-{kind}-{hash:08x}")
 }
 
@@ -54,7 +58,11 @@ impl Finder {
         });
         let Some(line) = changed else { return event };
         // With strings in the place of strings it is an event, if another one.
-        ChatEvent::from_json(&line).unwrap_or_else(|_| unreadable(&event))
+        let Ok(mut masked) = ChatEvent::from_json(&line) else {
+            return unreadable(&event);
+        };
+        preview::fit_size(&mut masked, &event);
+        masked
     }
 
     fn string(&mut self, text: &Text<'_>) -> Option<String> {
@@ -64,7 +72,7 @@ impl Finder {
                 true => self.in_id(read.text()),
                 false => {
                     let context = (&self.labels, &self.answers);
-                    let mut all = found_in(now, read, self.known.as_ref(), context);
+                    let mut all = found_in(now, read, Some(&self.known), context);
                     all.retain(|found| found.rank > Rank::Personal);
                     apart(all)
                 }
@@ -84,9 +92,7 @@ impl Finder {
 impl Look for Finder {
     fn find(&self, text: &str) -> Vec<Found> {
         let mut all = find(text);
-        if let Some(known) = &self.known {
-            known.find(text, &self.labels, &mut all);
-        }
+        self.known.find(text, &self.labels, &mut all);
         all.retain(|found| found.rank > Rank::Personal);
         apart(all)
     }
@@ -94,13 +100,19 @@ impl Look for Finder {
     /// It is looked for from now on where nothing tells it.
     fn note(&mut self, found: &Found) {
         *self.masked.entry(found.kind).or_insert(0) += 1;
-        let n_known = self.labels.all().len();
+        let n_labels = self.labels.all().len();
+        let is_random = found.rank == Rank::Random;
+        let n_known = match is_random {
+            true => self.n_random,
+            false => n_labels - self.n_random,
+        };
         if n_known >= MOST_KNOWN {
             return;
         }
-        self.labels.of(found);
-        if self.labels.all().len() > n_known {
-            self.known = Some(Known::new(&self.labels, |_| true));
+        let label = self.labels.of(found);
+        if let Some(labelled) = self.labels.get(label).filter(|_| label == n_labels) {
+            self.n_random += usize::from(is_random);
+            self.known.add(label, labelled, &self.labels);
         }
     }
 }

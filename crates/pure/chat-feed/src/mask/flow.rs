@@ -180,7 +180,7 @@ impl Flow {
     fn safe_end(&self, found: &[Found]) -> usize {
         let text = &self.text;
         let mut end = self.given + self.last_word_end();
-        for start in waits::open_from(text, end) {
+        if let Some(start) = waits::open_from(text, end) {
             end = end.min(start.max(self.given));
         }
         // What goes over spaces may go on.
@@ -199,9 +199,6 @@ impl Flow {
     /// Forgets what need not be looked at again.
     fn forget(&mut self, found: &[Found]) {
         let mut from = waits::context_from(&self.text[..self.given]);
-        if let Some(key) = waits::open_key(&self.text[..self.given]) {
-            from = from.min(key);
-        }
         let open = found.iter().find(|found| {
             self.is_within && found.range.start < self.given && self.given <= found.range.end
         });

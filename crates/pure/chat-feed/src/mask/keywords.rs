@@ -16,6 +16,12 @@ pub(super) struct Keywords {
     lengths: Vec<usize>,
 }
 
+impl Default for Keywords {
+    fn default() -> Self {
+        Keywords::new(std::iter::empty())
+    }
+}
+
 impl Keywords {
     /// The table of some words; none of them is empty.
     pub(super) fn new<'w>(words: impl Iterator<Item = &'w [u8]>) -> Self {

@@ -6,11 +6,12 @@ use std::sync::LazyLock;
 use super::find::{Found, Rank};
 use super::personal::USER_NAME;
 use super::rules::{SERVICES, SHAPES};
+use super::value::Value;
 
 /// The labels of one session.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Labels {
-    numbers: HashMap<(&'static str, String), usize>,
+    numbers: HashMap<(&'static str, Value), usize>,
     all: Vec<Labelled>,
     last_of_kind: HashMap<&'static str, usize>,
 }
@@ -19,7 +20,7 @@ pub(super) struct Labels {
 #[derive(Clone, Debug)]
 pub(super) struct Labelled {
     pub(super) kind: &'static str,
-    pub(super) value: String,
+    pub(super) value: Value,
     pub(super) rank: Rank,
     /// Which one of its kind, from 1.
     number: usize,

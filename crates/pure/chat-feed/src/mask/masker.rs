@@ -12,6 +12,7 @@ use super::labels::Labels;
 use super::line::{self, Text};
 use super::parts::{Span, piece_of};
 use super::plan::{Plan, Read, found_in, is_piece, read};
+use super::preview;
 use super::write::{changed_to_rest, replaced};
 
 /// Masks the events of a session, in the order in which they were scanned.
@@ -78,14 +79,16 @@ impl Masker {
         let Some(changed) = changed else {
             return line;
         };
-        // Of a compacted log the line says how long each piece of its text was.
-        match (Folded::of(&event), ChatEvent::from_json(&changed)) {
-            (Some(_), Ok(mut now)) => {
-                refit(&mut now, &event);
-                now.to_line()
-            }
-            _ => changed,
+        // Of a compacted log the line says how long each piece of its text was, and of a diff how long it is.
+        if Folded::of(&event).is_none() && !preview::is_whole(&event) {
+            return changed;
         }
+        let Ok(mut now) = ChatEvent::from_json(&changed) else {
+            return changed;
+        };
+        refit(&mut now, &event);
+        preview::fit_size(&mut now, &event);
+        now.to_line()
     }
 
     /// A text that is told of the session elsewhere, as its title: what it would be in the session.

@@ -38,7 +38,7 @@ const ORDINARY: &str = "\
 const LEAST_CHARS: usize = 3;
 
 /// The names of a plan.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     table: Keywords,
     labels: Vec<(usize, bool)>,
@@ -51,10 +51,14 @@ impl Names {
         let names = all.filter(|(_, labelled)| labelled.kind == USER_NAME && is_masked(USER_NAME));
         let names: Vec<_> = names.collect();
         Names {
-            table: Keywords::new(names.iter().map(|(_, labelled)| labelled.value.as_bytes())),
+            table: Keywords::new(
+                names
+                    .iter()
+                    .map(|(_, labelled)| labelled.value.text().as_bytes()),
+            ),
             labels: names
                 .iter()
-                .map(|(label, labelled)| (*label, is_ordinary(&labelled.value)))
+                .map(|(label, labelled)| (*label, is_ordinary(labelled.value.text())))
                 .collect(),
         }
     }

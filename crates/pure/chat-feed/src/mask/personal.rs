@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::find::{Found, Rank};
 use super::runs::{Class, Runs};
+use super::value::Value;
 
 /// What the name of a home folder is called.
 pub(super) const USER_NAME: &str = "user name";
@@ -60,7 +61,7 @@ pub(super) fn home(text: &str, at: usize, all: &mut Vec<Found>) {
         all.push(Found {
             range: from..from + name.len(),
             kind: USER_NAME,
-            value: name.to_owned(),
+            value: Value::of(name),
             rank: Rank::Personal,
         });
     }
@@ -119,7 +120,7 @@ pub(super) fn mail(text: &str, runs: &mut Runs, all: &mut Vec<Found>) {
         let range = at - local.len()..at + 1 + domain.len();
         end_of_last = range.end;
         all.push(Found {
-            value: text[range.clone()].to_owned(),
+            value: Value::of(&text[range.clone()]),
             range,
             kind: "e-mail address",
             rank: Rank::Personal,
@@ -184,7 +185,7 @@ pub(super) fn addresses(text: &str, all: &mut Vec<Found>) {
             all.push(Found {
                 range: from..from + address.len(),
                 kind: "ip address",
-                value: address.to_owned(),
+                value: Value::of(address),
                 rank: Rank::Personal,
             });
         }

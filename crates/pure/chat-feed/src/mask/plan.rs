@@ -11,6 +11,7 @@ use super::known::Known;
 use super::labels::Labels;
 use super::line::{self, Text};
 use super::parts::{Looked, Parts, Span, piece_of};
+use super::value::Value;
 use super::views;
 
 /// Of so many of a kind the first place is shown.
@@ -218,12 +219,12 @@ impl Plan {
 
 /// What may be shown of something that is to be masked, to the one who masks it.
 fn shown(found: &Found) -> String {
-    let value = found.value.trim();
+    let value = found.value.text().trim();
     if found.rank == Rank::Personal {
         return value.chars().take(80).collect();
     }
     let begins: String = value.chars().take(4).collect();
-    format!("{begins}… ({} characters)", value.chars().count())
+    format!("{begins}… ({} characters)", found.value.n_chars())
 }
 
 /// A string as it reads.
@@ -332,7 +333,7 @@ fn cut_end(text: &Text<'_>, value: &str) -> Option<Found> {
         _ => return None,
     };
     (range.len() >= 4 && !value[range.clone()].contains("[masked")).then(|| Found {
-        value: value[range.clone()].to_owned(),
+        value: Value::of(&value[range.clone()]),
         range,
         kind: "cut word",
         rank: Rank::Personal,

@@ -3,6 +3,7 @@
 
 use super::find::{Found, Rank};
 use super::runs::Class;
+use super::value::Value;
 
 /// A key has no more lines.
 const MOST_LINES: usize = 500;
@@ -11,7 +12,7 @@ const MOST_LINES: usize = 500;
 const MOST_BYTES: usize = 64_000;
 
 /// A line without what a diff, a quotation or a list has before it, and without its number: `     2→`.
-fn without_beginning(line: &str) -> &str {
+pub(super) fn without_beginning(line: &str) -> &str {
     let signs = [' ', '\t', '+', '-', '>', '|', '"', '\'', ','];
     let own = line.trim_start_matches(signs);
     let behind = own.trim_start_matches(|char: char| char.is_ascii_digit());
@@ -56,7 +57,7 @@ pub(super) fn find_putty(text: &str, at: usize, all: &mut Vec<Found>) {
 
 fn note_lines(text: &str, from: usize, n_lines: usize, all: &mut Vec<Found>) {
     // All lines are one secret, known by its first.
-    let mut value: Option<String> = None;
+    let mut value: Option<Value> = None;
     let mut start = from;
     let rest = &text[from..text.floor_char_boundary(from + MOST_BYTES)];
     for line in rest.split_inclusive('\n').take(n_lines) {
@@ -73,7 +74,13 @@ fn note_lines(text: &str, from: usize, n_lines: usize, all: &mut Vec<Found>) {
         if !own.is_empty() && !is_part {
             break;
         } else if !own.is_empty() {
-            let value = value.get_or_insert_with(|| own.chars().take(100).collect());
+            let value = value.get_or_insert_with(|| {
+                let end = own
+                    .char_indices()
+                    .nth(100)
+                    .map_or(own.len(), |(end, _)| end);
+                Value::of(&own[..end])
+            });
             all.push(Found {
                 range: own_start..own_start + own.len(),
                 kind: "private key",

@@ -40,19 +40,58 @@ impl Class {
 /// The ends of runs in one text. Each stretch is walked once, however often it is asked about.
 #[derive(Debug, Default)]
 pub(super) struct Runs {
-    known: [(usize, usize); N_CLASSES],
+    known: [Run; N_CLASSES],
+}
+
+/// A run, from where it was asked about first.
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    start: usize,
+    end: usize,
+    /// Where the signs at its end begin that are a sentence's, and where those do that are an address's, too.
+    signs: usize,
+    slashes: usize,
+}
+
+/// Whether a sentence may have this behind its last word, or a list or a table between its own.
+pub(super) fn is_behind_word(byte: u8) -> bool {
+    matches!(byte, b'.' | b':' | b'|' | b'%')
 }
 
 impl Runs {
     /// Where the run of a class ends that goes on at `from`.
     pub(super) fn end(&mut self, text: &[u8], from: usize, class: Class) -> usize {
-        let (start, end) = &mut self.known[class as usize];
-        if !(*start <= from && from < *end) {
+        self.run(text, from, class).end
+    }
+
+    /// The same, without the signs at its end that are a sentence's.
+    pub(super) fn end_of_word(&mut self, text: &[u8], from: usize, class: Class) -> usize {
+        self.run(text, from, class).signs.max(from)
+    }
+
+    /// The same, without slashes as well.
+    pub(super) fn end_before_slash(&mut self, text: &[u8], from: usize, class: Class) -> usize {
+        self.run(text, from, class).slashes.max(from)
+    }
+
+    fn run(&mut self, text: &[u8], from: usize, class: Class) -> Run {
+        let run = &mut self.known[class as usize];
+        if !(run.start <= from && from < run.end) {
             let rest = text.get(from..).unwrap_or_default();
             let len = rest.iter().position(|&byte| !class.has(byte));
-            (*start, *end) = (from, from + len.unwrap_or(rest.len()));
+            let own = &rest[..len.unwrap_or(rest.len())];
+            let without = |is: fn(u8) -> bool| {
+                let last = own.iter().rposition(|&byte| !is(byte));
+                from + last.map_or(0, |last| last + 1)
+            };
+            *run = Run {
+                start: from,
+                end: from + own.len(),
+                signs: without(is_behind_word),
+                slashes: without(|byte| is_behind_word(byte) || byte == b'/'),
+            };
         }
-        *end
+        *run
     }
 }
 
@@ -141,5 +180,19 @@ mod tests {
         assert_eq!(runs.end(text, 3, Class::Alnum), 6);
         assert_eq!(runs.end(text, 7, Class::Alnum), 8);
         assert_eq!(runs.end(text, 6, Class::Alnum), 6);
+    }
+
+    #[test]
+    fn a_run_ends_before_the_signs_at_its_end() {
+        let text = b"see a.b/c/.: x";
+        let mut runs = Runs::default();
+        for (from, word, slash) in [(4, 10, 9), (8, 10, 9), (10, 10, 10), (11, 11, 11)] {
+            assert_eq!(runs.end_of_word(text, from, Class::Wide), word, "{from}");
+            assert_eq!(
+                runs.end_before_slash(text, from, Class::Wide),
+                slash,
+                "{from}"
+            );
+        }
     }
 }

@@ -63,6 +63,13 @@ fn line_of(event: &ChatEvent) -> String {
             chunk.offset = None;
         }
     }
+    if let Payload::FileEdit(edit) = &event.payload
+        && edit.full_diff.is_none()
+        && let Payload::FileEdit(edit) = &mut event.to_mut().payload
+    {
+        // How long a diff is may follow what its preview was stored as.
+        edit.full_diff_size = 0;
+    }
     event.to_line()
 }
 

@@ -44,6 +44,18 @@ impl View {
         start..end
     }
 
+    /// Where in the view what stands at a place of the source does; of what is not there, where it would.
+    pub(super) fn place_of(&self, at: usize) -> usize {
+        let behind = self.pieces.partition_point(|piece| piece.source <= at);
+        let ends = self
+            .pieces
+            .get(behind)
+            .map_or(self.text.len(), |next| next.at);
+        let own = self.pieces.get(behind.saturating_sub(1));
+        own.map_or(0, |piece| piece.at + at.saturating_sub(piece.source))
+            .min(ends)
+    }
+
     fn piece_at(&self, at: usize) -> usize {
         self.pieces
             .partition_point(|piece| piece.at <= at)
@@ -80,7 +92,8 @@ impl Builder {
     }
 
     fn finish(mut self, source: &str) -> Option<View> {
-        if self.pieces.iter().all(|piece| piece.verbatim) {
+        // What stands for an escape is shorter.
+        if self.text.len() == source.len() {
             return None;
         }
         self.piece(source.len(), true);
@@ -179,6 +192,87 @@ pub(super) fn percent_decoded(text: &str) -> Option<View> {
     view.finish(text)
 }
 
+/// A text without what tells a terminal its colours; of other orders to it, such as where to write on, each is a space. And
+/// where it names addresses and the like, which nobody sees, and which are no part of the view. `None` where it has no orders.
+pub(super) fn without_orders(text: &str) -> Option<(View, Vec<Range<usize>>)> {
+    let bytes = text.as_bytes();
+    memchr::memchr(ESC, bytes)?;
+    let mut view = Builder::default();
+    let mut unseen = Vec::new();
+    let mut copied = 0;
+    let mut from = 0;
+    while let Some(found) = memchr::memchr(ESC, bytes.get(from..)?) {
+        let at = from + found;
+        let Some(order) = order_at(text, at) else {
+            from = at + 1;
+            continue;
+        };
+        let end = match order {
+            Order::Colour(end) | Order::Other(end) => end,
+            Order::Unseen(ref content, end) => {
+                unseen.push(content.clone());
+                end
+            }
+        };
+        view.verbatim(copied, &text[copied..at]);
+        if let Order::Other(_) = order {
+            view.escape(at, ' ');
+        }
+        from = end;
+        copied = end;
+    }
+    view.verbatim(copied, &text[copied..]);
+    view.finish(text).map(|view| (view, unseen))
+}
+
+const ESC: u8 = 0x1b;
+
+/// An order to a terminal, with where it ends.
+enum Order {
+    /// How what follows looks, or that the rest of the line is empty: what stands around it stands side by side.
+    Colour(usize),
+    /// One that has a text, and where that stands.
+    Unseen(Range<usize>, usize),
+    Other(usize),
+}
+
+/// The order that begins here, by ECMA-48. One that has space in it is left: texts are looked at word by word while they come.
+fn order_at(text: &str, at: usize) -> Option<Order> {
+    let bytes = text.as_bytes();
+    let from = at + 2;
+    let of_kind = |from: usize, kind: std::ops::RangeInclusive<u8>| {
+        let rest = bytes.get(from..).unwrap_or_default().iter();
+        from + rest.take_while(|byte| kind.contains(byte)).count()
+    };
+    match bytes.get(at + 1)? {
+        b'[' => {
+            let end = of_kind(of_kind(from, 0x30..=0x3f), 0x21..=0x2f);
+            match bytes.get(end)? {
+                b'm' | b'K' => Some(Order::Colour(end + 1)),
+                0x40..=0x7e => Some(Order::Other(end + 1)),
+                _ => None,
+            }
+        }
+        b']' => {
+            let end = from + memchr::memchr2(BEL, ESC, bytes.get(from..)?)?;
+            let n_bytes = match bytes.get(end..end + 2) {
+                Some([ESC, b'\\']) => 2,
+                Some([ESC, _]) => return None,
+                _ if bytes[end] == BEL => 1,
+                _ => return None,
+            };
+            let is_one_word = !text[from..end].contains(super::flow::ends_word);
+            is_one_word.then_some(Order::Unseen(from..end, end + n_bytes))
+        }
+        // Which letters there are.
+        b'(' | b')' => matches!(bytes.get(from)?, 0x30..=0x7e).then_some(Order::Colour(from + 1)),
+        b'7' | b'8' | b'=' | b'>' | b'D' | b'E' | b'M' | b'c' => Some(Order::Other(from)),
+        _ => None,
+    }
+}
+
+const BEL: u8 = 0x07;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,6 +294,26 @@ mod tests {
             let there = serde_json::from_str::<String>(&format!("\"{}\"", &raw[view.in_source(&range)]));
             prop_assert_eq!(there.unwrap(), &text[range]);
         }
+    }
+
+    #[test]
+    fn orders_to_a_terminal_are_no_part_of_its_text() {
+        let text = "\x1b[01;31m\x1b[Ka\x1b[0mb\x1b(B\x1b[3;4Hc\x1b]8;;x:y\x07d\x1b]8;;\x1b\\ \x1b]0;a b\x07\x1b[1\x1b[";
+        let (view, unseen) = without_orders(text).unwrap();
+        assert_eq!(view.text, "ab cd \x1b]0;a b\x07\x1b[1\x1b[");
+        let unseen: Vec<&str> = unseen.iter().map(|range| &text[range.clone()]).collect();
+        assert_eq!(unseen, ["8;;x:y", "8;;"]);
+        for (at, char) in view.text.char_indices() {
+            let there = view.in_source(&(at..at + 1));
+            assert_eq!(view.place_of(there.start), at);
+            let is = &text[there];
+            assert!(
+                is.starts_with(char) || (char == ' ' && is == "\x1b[3;4H"),
+                "{is:?}"
+            );
+        }
+        assert_eq!(&text[view.in_source(&(0..2))], "a\x1b[0mb");
+        assert!(without_orders("\x1b[ \x1b]a").is_none());
     }
 
     #[test]

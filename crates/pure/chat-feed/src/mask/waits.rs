@@ -2,7 +2,7 @@
 //! has to be looked at again with what comes.
 
 use super::flow::MOST_SECRET_BYTES;
-use super::{phrase, within};
+use super::{phrase, quotes, views, within};
 
 /// So much of what was given is looked at again with what comes; and so much where a command goes over lines, or a file says
 /// what it is.
@@ -13,14 +13,22 @@ const FAR_BYTES: usize = 2_000;
 const MOST_LINE_BYTES: usize = 600;
 
 /// From where on a text may be told by what follows it; of its whole words, which end at `end`.
-pub(super) fn open_from(text: &str, end: usize) -> impl Iterator<Item = usize> {
+pub(super) fn open_from(text: &str, end: usize) -> Option<usize> {
+    let Some((view, _)) = views::without_orders(text) else {
+        return open_in(text, end);
+    };
+    let at = open_in(&view.text, view.place_of(end))?;
+    Some(view.in_source(&(at..at)).start)
+}
+
+fn open_in(text: &str, end: usize) -> Option<usize> {
     let all = [
         written_from(text, end),
         quoted_from(text),
         phrase::open_from(text),
         within::open_from(text),
     ];
-    all.into_iter().flatten()
+    all.into_iter().flatten().min()
 }
 
 /// Where a command begins that writes something, in the last line: what reads it may come yet.
@@ -56,7 +64,10 @@ fn quoted_from(text: &str) -> Option<usize> {
             && tells.iter().any(|word| name.contains(word))
         {
             let value = &own[1..];
-            let is_open = !value.contains([quote, '\n']) && !value.contains("\\n");
+            let n_before = behind.len() - own.len();
+            let quote = u8::try_from(quote).unwrap_or_default();
+            let is_closed = quotes::end(value.as_bytes(), quote, n_before).is_some();
+            let is_open = !is_closed && !value.contains("\\n");
             open = is_open.then_some(least + at + 1);
         }
     }
@@ -65,6 +76,16 @@ fn quoted_from(text: &str) -> Option<usize> {
 
 /// From where on what was given is looked at again.
 pub(super) fn context_from(given: &str) -> usize {
+    let own = near_from(given).min(open_key(given).unwrap_or(usize::MAX));
+    let view = views::without_orders(given).map(|(view, _)| {
+        let text = view.text.as_str();
+        let from = near_from(text).min(open_key(text).unwrap_or(usize::MAX));
+        view.in_source(&(from..from)).start
+    });
+    view.map_or(own, |from| from.min(own))
+}
+
+fn near_from(given: &str) -> usize {
     let far = given.ceil_char_boundary(given.len().saturating_sub(FAR_BYTES));
     let tail = &given[far..];
     // A command that is long, or goes on behind a line's end, and `kind: Secret`.
@@ -77,7 +98,7 @@ pub(super) fn context_from(given: &str) -> usize {
 }
 
 /// Where the head of a private key stands that has not ended.
-pub(super) fn open_key(given: &str) -> Option<usize> {
+fn open_key(given: &str) -> Option<usize> {
     let least = given.ceil_char_boundary(given.len().saturating_sub(MOST_SECRET_BYTES));
     let tail = &given[least..];
     let head = tail.rfind("-----BEGIN").into_iter();

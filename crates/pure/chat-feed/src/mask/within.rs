@@ -2,6 +2,7 @@
 
 use super::find::{Found, Rank, is_placeholder};
 use super::runs::{Class, Runs, entropy};
+use super::value::Value;
 
 /// What stands in the middle of a secret, or in front of several.
 #[derive(Clone, Copy, Debug)]
@@ -25,16 +26,33 @@ pub(super) const MIDDLES: &[(&str, Middle)] = &[
 /// Values are looked for so far behind the beginning, and the word for the file so far around it.
 const REACH_BYTES: usize = 2_000;
 
+/// How far a text was looked through: what is told by several middles is found once.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    azure: usize,
+    kubernetes: usize,
+}
+
 /// Finds what stands around `at`.
-pub(super) fn find(middle: Middle, text: &str, at: usize, runs: &mut Runs, all: &mut Vec<Found>) {
+pub(super) fn find(
+    middle: Middle,
+    text: &str,
+    at: usize,
+    (runs, told): (&mut Runs, &mut Told),
+    all: &mut Vec<Found>,
+) {
     let found = match middle {
-        Middle::Azure => azure(text, at, runs).map(|range| (range, "azure secret")),
+        Middle::Azure if at < told.azure => None,
+        Middle::Azure => azure(text, at, runs).map(|range| {
+            told.azure = range.end;
+            (range, "azure secret")
+        }),
         Middle::Facebook => facebook(text, at, runs).map(|range| (range, "facebook token")),
-        Middle::Kubernetes => return kubernetes(text, at, all),
+        Middle::Kubernetes => return kubernetes(text, at, &mut told.kubernetes, all),
     };
     if let Some((range, kind)) = found {
         all.push(Found {
-            value: text[range.clone()].to_owned(),
+            value: Value::of(&text[range.clone()]),
             range,
             kind,
             rank: Rank::Shape,
@@ -105,8 +123,8 @@ fn is_value(line: &str) -> bool {
             .all(|byte| Class::Base64.has(byte) || b"|>-".contains(&byte))
 }
 
-/// `data:` of a file that says `kind: Secret`: the value of each line below it.
-fn kubernetes(text: &str, at: usize, all: &mut Vec<Found>) {
+/// `data:` of a file that says `kind: Secret`: the value of each line below it, behind those that were looked at before.
+fn kubernetes(text: &str, at: usize, told: &mut usize, all: &mut Vec<Found>) {
     let from = text.ceil_char_boundary(at.saturating_sub(REACH_BYTES));
     let to = text.floor_char_boundary((at + REACH_BYTES).min(text.len()));
     let around = text[from..to].to_ascii_lowercase();
@@ -126,6 +144,12 @@ fn kubernetes(text: &str, at: usize, all: &mut Vec<Found>) {
         let is_within = line.trim().is_empty() || line.starts_with([' ', '\t']);
         if line_from > body && !is_within {
             return;
+        }
+        if body < line_from && line_from < *told {
+            continue;
+        }
+        if line.ends_with('\n') {
+            *told = line_at.max(*told);
         }
         // A value that is a block stands in the lines behind its name.
         let value = line.split_once(':').map_or(line, |(_, value)| value);

@@ -29,30 +29,48 @@ impl Sound {
         address(Sound::of(data)?.media_type, bare(data))
     }
 
-    /// The pieces of a spoken answer, as [`Feed::sound`](crate::Feed::sound) tells them, as one base64 text; `None` where
-    /// some of the `n_pieces` are missing, or are no base64.
+    /// What the pieces of a spoken answer are, as [`Feed::sound`](crate::Feed::sound) tells them; `None` where some of the
+    /// `n_pieces` are missing, or it is no sound. Nothing is decoded but the beginning.
+    pub fn of_pieces(pieces: &str, n_pieces: u32) -> Option<Sound> {
+        let mut beginning = Vec::new();
+        for data in in_order(pieces, n_pieces)? {
+            beginning.extend(header::decoded(data.get(..64).unwrap_or(data)));
+            if beginning.len() >= 48 {
+                break;
+            }
+        }
+        let media_type = media_type(&beginning)?;
+        Some(Sound { media_type })
+    }
+
+    /// The same pieces as one base64 text; `None` where some are missing, or are no base64.
     pub fn joined(pieces: &str, n_pieces: u32) -> Option<String> {
-        let mut known: Vec<(u64, &str)> = Vec::new();
-        for line in pieces.lines() {
-            let (seq, data) = line.split_once(' ')?;
-            known.push((seq.parse().ok()?, bare(data)));
-        }
-        if known.is_empty() || known.len() != n_pieces as usize {
-            return None;
-        }
-        // Of the same number, in the order they came.
-        known.sort_by_key(|(seq, _)| *seq);
-        if let [(_, data)] = known.as_slice() {
+        let known = in_order(pieces, n_pieces)?;
+        if let [data] = known.as_slice() {
             return Some((*data).to_owned());
         }
         let mut bytes = Vec::new();
-        for (_, data) in known {
+        for data in known {
             let data = data.trim_end_matches('=');
             let piece = header::all_decoded(data)?;
             bytes.extend_from_slice(&piece);
         }
         (bytes.len() as u64 <= MOST_BYTES).then(|| encoded(&bytes))
     }
+}
+
+/// The data of all pieces, by their numbers; those of the same number in the order they came. `None` where some are missing.
+fn in_order(pieces: &str, n_pieces: u32) -> Option<Vec<&str>> {
+    let mut known: Vec<(u64, &str)> = Vec::new();
+    for line in pieces.lines() {
+        let (seq, data) = line.split_once(' ')?;
+        known.push((seq.parse().ok()?, bare(data)));
+    }
+    if known.is_empty() || known.len() != n_pieces as usize {
+        return None;
+    }
+    known.sort_by_key(|(seq, _)| *seq);
+    Some(known.into_iter().map(|(_, data)| data).collect())
 }
 
 fn media_type(bytes: &[u8]) -> Option<&'static str> {
@@ -138,6 +156,7 @@ mod tests {
             cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
             missing in any::<bool>(),
         ) {
+            let bytes = [b"OggS", bytes.as_slice()].concat();
             let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len())).collect();
             cuts.extend([0, bytes.len()]);
             cuts.sort_unstable();
@@ -150,8 +169,11 @@ mod tests {
             lines.reverse();
             let n_pieces = u32::try_from(lines.len()).unwrap();
             prop_assert_eq!(Sound::joined(&lines.concat(), n_pieces), Some(encoded(&bytes)));
+            let sound = Sound::of_pieces(&lines.concat(), n_pieces);
+            prop_assert_eq!(sound.map(|sound| sound.media_type), Some("audio/ogg"));
             if missing {
                 lines.pop();
+                prop_assert_eq!(Sound::of_pieces(&lines.concat(), n_pieces), None);
                 prop_assert_eq!(Sound::joined(&lines.concat(), n_pieces), None);
             }
         }
@@ -159,6 +181,7 @@ mod tests {
         #[test]
         fn any_pieces_are_taken(text in any::<String>(), n_pieces in 0..4_u32) {
             let _ = Sound::joined(&text, n_pieces);
+            let _ = Sound::of_pieces(&text, n_pieces);
             let _ = Sound::address(&text);
         }
     }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use chat_event::payload::{FileEdit, ToolCall, ToolInputChunk, ToolOutputChunk, ToolResult};
+use chat_event::payload::{
+    FileEdit, ToolCall, ToolInputChunk, ToolOutputChunk, ToolResult, is_empty_handed,
+};
 use chat_event::{ChatEvent, Json};
 
 use super::ChatRenderer;
@@ -135,9 +137,13 @@ impl ChatRenderer {
         let place = self.place(event);
         let id = self.call_or_placeholder(&result.tool_call_id, &place);
         let (now_ms, event_idx) = (self.now_ms, self.event);
-        if let Some(first) = &self.call(id).result {
+        let call = self.call(id);
+        let comes_late = call.result.as_ref().is_some_and(|first| {
+            is_empty_handed(first, call.error.as_ref()) && !result.is_empty_handed()
+        });
+        if let Some(first) = call.result.as_ref().filter(|_| !comes_late) {
             // The first result stands; another one that says something else is counted.
-            if *first != result.result || self.call(id).error != result.error {
+            if *first != result.result || call.error != result.error {
                 self.call_mut(id).conflicts += 1;
                 self.update(id);
             }
@@ -145,7 +151,10 @@ impl ChatRenderer {
         }
         let turn = self.feed.turn(self.feed.block(id).turn);
         let interrupted = turn.state == TurnState::Interrupted;
-        let slot = self.feed.slot_to_settle(id);
+        let slot = match comes_late {
+            true => self.feed.slot(id),
+            false => self.feed.slot_to_settle(id),
+        };
         slot.settled_ms = now_ms;
         if let BlockBody::ToolCall(block) = &mut slot.block.body {
             block.result = Some(result.result.clone());

@@ -100,10 +100,8 @@ impl ChatRenderer {
         context.size = usage.context_size.or(context.size);
         // What a response read and wrote is what stands in the window behind it.
         let read_and_written = || {
-            let read = usage.input_tokens.saturating_add(usage.output_tokens);
             let cached = usage.cache_read_tokens.unwrap_or(0);
-            let kept = usage.cache_write_tokens.unwrap_or(0);
-            read.saturating_add(cached).saturating_add(kept)
+            usage.fresh_tokens().saturating_add(cached)
         };
         if usage.context_used.is_some() {
             context.used = usage.context_used;

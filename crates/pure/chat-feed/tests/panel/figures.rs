@@ -229,7 +229,7 @@ fn a_turns_end_tells_what_all_of_its_answers_used() {
         })
         .collect();
     assert_eq!(ends.len(), 1);
-    assert_eq!(ends[0].tokens.unwrap().total(), 217);
+    assert_eq!(ends[0].tokens.unwrap().fresh(), 217);
     assert_eq!(ends[0].tokens, feed.tokens());
     assert_eq!(ends[0].tokens, statistics(feed).turns[0].tokens);
     assert_eq!(ends[0].cost_usd, Some(0.3));
@@ -242,7 +242,8 @@ fn a_session_that_tells_its_cost_alone_has_the_tokens_of_its_turns() {
     let (_, renderer) = session(&[
         (
             "usage",
-            json!({"turnId": "t", "responseId": "r", "scope": "response", "inputTokens": 100, "outputTokens": 20}),
+            json!({"turnId": "t", "responseId": "r", "scope": "response", "inputTokens": 10, "outputTokens": 20,
+                "cacheWriteTokens": 90, "cacheReadTokens": 40_000}),
         ),
         (
             "usage",
@@ -250,7 +251,8 @@ fn a_session_that_tells_its_cost_alone_has_the_tokens_of_its_turns() {
         ),
     ]);
     let feed = renderer.feed();
-    assert_eq!(feed.tokens().unwrap().total(), 120);
+    // What was written to the cache was read for the first time; what came from it was counted before.
+    assert_eq!(feed.tokens().unwrap().fresh(), 120);
     assert_eq!(feed.cost_usd(), Some(0.5));
 }
 

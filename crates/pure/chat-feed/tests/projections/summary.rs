@@ -250,6 +250,22 @@ fn a_compacted_text_began_with_its_first_piece() {
 }
 
 #[test]
+fn a_session_lasts_as_long_as_its_own_events_whenever_its_log_was_begun() {
+    let lines = [
+        r#"{"seq":0,"id":"log-0","timestamp":9000000,"sessionId":"s","type":"log_start","payload":{"schema":2}}"#,
+        r#"{"seq":1,"id":"a","timestamp":1000,"sessionId":"s","type":"user_message","payload":{"text":"Hello"}}"#,
+        r#"{"seq":2,"id":"b","timestamp":3000,"sessionId":"s","type":"session_end","payload":{}}"#,
+        r#"{"seq":2,"id":"log-1","timestamp":9900000,"sessionId":"s","type":"log_end","payload":{"clean":true}}"#,
+    ];
+    let events = lines.map(|line| chat_event::ChatEvent::from_json(line).unwrap());
+    let summary = to_session_summary(&events);
+    assert_eq!(
+        (summary.started_ms, summary.ended_ms, summary.duration_ms),
+        (Some(1000), Some(3000), Some(2000))
+    );
+}
+
+#[test]
 fn files_are_changed_in_the_order_of_the_log_whoever_changes_them() {
     let edit = |call: &str, path: &str, old: Option<&str>, how: &str| {
         let payload = json!({"toolCallId": call, "filePath": path, "oldPath": old, "changeType": how, "linesAdded": 1});

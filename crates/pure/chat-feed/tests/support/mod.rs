@@ -69,6 +69,11 @@ fn payload() -> impl Strategy<Value = (&'static str, Json)> {
     let id = "c[1234]";
     let part = proptest::option::weighted(0.4, 0u32..3);
     let index = proptest::option::weighted(0.2, 0u64..5);
+    let error = proptest::sample::select(vec![
+        serde_json::Value::Null,
+        json!({"message": "no"}),
+        json!({"code": "no_result", "message": "none"}),
+    ]);
     let choices = prop_oneof![
         3 => (text, part.clone(), index.clone()).prop_map(|(text, part, index)| ("assistant_chunk", json!({"text": text, "part": part, "index": index}))),
         2 => (text, part.clone()).prop_map(|(text, part)| ("assistant_done", json!({"text": text, "part": part}))),
@@ -77,7 +82,7 @@ fn payload() -> impl Strategy<Value = (&'static str, Json)> {
         3 => (id, "(Read|Bash|Task)").prop_map(|(id, name)| ("tool_call", json!({"toolCallId": id, "toolName": name, "args": {"command": "ls"}}))),
         1 => (id, text, proptest::option::of(0u64..9)).prop_map(|(id, text, offset)| ("tool_input_chunk", json!({"toolCallId": id, "toolName": "Read", "chunk": text, "offset": offset}))),
         1 => (id, text, 1usize..70).prop_map(|(id, text, times)| ("tool_output_chunk", json!({"toolCallId": id, "chunk": text.repeat(times)}))),
-        2 => (id, any::<bool>(), given()).prop_map(|(id, failed, given)| ("tool_result", json!({"toolCallId": id, "result": given, "error": failed.then(|| json!({"message": "no"}))}))),
+        2 => (id, error, given()).prop_map(|(id, error, given)| ("tool_result", json!({"toolCallId": id, "result": given, "error": error}))),
         1 => (id, text, 0usize..70).prop_map(|(id, text, times)| ("file_edit", json!({"toolCallId": id, "filePath": "a", "changeType": "modified", "linesAdded": 1, "diffPreview": text.repeat(times), "fullDiff": text.repeat(times + 1)}))),
         1 => ("m[12]", "[bcd]").prop_map(|(id, to)| ("agent_message", json!({"messageId": id, "targetAgentId": to, "message": "do", "wait": true}))),
         1 => ("m[12]", "[bcd]").prop_map(|(id, from)| ("agent_callback", json!({"messageId": id, "fromAgentId": from, "result": "did"}))),

@@ -1,4 +1,6 @@
 //! Tool calls: begun, their arguments written, ended, and answered, perhaps by the front end in a later run.
+//!
+//! A call that was made and not answered waits to the end of the next run, and is given up then.
 
 use chat_event::payload::{ToolCall, ToolInputChunk, ToolResult};
 use chat_event::{Extra, Json};
@@ -54,6 +56,14 @@ impl AgUi {
         begins: bool,
     ) -> bool {
         let name = field(event, "toolCallName", "tool_call_name");
+        let other = |call: &Call| {
+            let waits = call.announced && call.place.turn_id != self.turn;
+            begins && waits && name.is_some_and(|name| name != call.name)
+        };
+        if self.calls.get(id).is_some_and(other) {
+            self.close_call(emitter, id, false);
+        }
+        // What begins again under the id of a call that waits is that call, which may be made now.
         if let Some(call) = self.calls.get_mut(id) {
             if let Some(name) = name.filter(|_| call.name.is_empty()) {
                 name.clone_into(&mut call.name);
@@ -68,6 +78,7 @@ impl AgUi {
             }
             let uses = self.uses.entry(hash).or_insert(1);
             *uses = uses.saturating_add(1);
+            self.unanswered.forget(id);
         }
         let parent = field(event, "parentMessageId", "parent_message_id");
         let call_id = self.call_id(id);
@@ -195,31 +206,43 @@ impl AgUi {
             let place = self.quiet_place(sub.as_deref());
             return emitter.raw(&place, super::FORMAT, "a result without a call", event);
         };
-        if !self.need_call(emitter, &id, event, sub, false) {
+        if !self.unanswered.contains(&id) && !self.need_call(emitter, &id, event, sub, false) {
             return;
         }
-        self.write_result(emitter, &id, event);
-        if let Some(message) = field(event, "messageId", "message_id") {
-            self.told.insert(id_hash("message", message), 0);
+        if let Some(place) = self.write_result(emitter, &id, event)
+            && let Some(message) = field(event, "messageId", "message_id")
+        {
+            self.note(id_hash("message", message), 0, &place);
         }
     }
 
-    /// The result of an open call: an event or a tool's message.
-    pub(super) fn write_result(&mut self, emitter: &mut Emitter, id: &str, held: &Value) {
+    /// The result of a call that is open or was given up, an event or a tool's message: where the call stands.
+    pub(super) fn write_result(
+        &mut self,
+        emitter: &mut Emitter,
+        id: &str,
+        held: &Value,
+    ) -> Option<Place> {
         self.announce(emitter, id);
-        let Some(call) = self.calls.remove(id) else {
-            return;
+        let (call_id, place) = match self.calls.remove(id) {
+            Some(call) => {
+                self.answered(call.sub.as_ref());
+                (call.id, call.place)
+            }
+            None => {
+                let given_up = self.unanswered.take_back(id)?;
+                (given_up.call_id, given_up.place)
+            }
         };
-        self.answered(call.sub.as_ref());
         let (text, attached) = content_of(held.get("content").unwrap_or(&Value::Null));
-        self.told.insert(id_hash("call", id), hash(text.as_bytes()));
+        self.note(id_hash("call", id), hash(text.as_bytes()), &place);
         let mut extra = Extra::default();
         if let Some(attached) = attached {
             extra.insert("attachments", attached);
         }
         let error = text_of(held, "error").map(|error| tool::error(None, error));
         let payload = ToolResult {
-            tool_call_id: call.id.clone(),
+            tool_call_id: call_id.clone(),
             result: Json::string(&text),
             summary: text
                 .lines()
@@ -230,7 +253,8 @@ impl AgUi {
             extra,
             ..ToolResult::default()
         };
-        emitter.add_as(&format!("{}:result", call.id), &call.place, payload);
+        emitter.add_as(&format!("{call_id}:result"), &place, payload);
+        Some(place)
     }
 
     /// Ends calls without a result, but for those of which `keep` is true.
@@ -256,9 +280,9 @@ impl AgUi {
     pub(super) fn close_call(&mut self, emitter: &mut Emitter, id: &str, interrupted: bool) {
         self.announce(emitter, id);
         if let Some(call) = self.calls.remove(id) {
-            self.told.insert(id_hash("call", id), 0);
+            self.note(id_hash("call", id), 0, &call.place);
             let result = tool::unanswered(&call.id, interrupted);
-            emitter.add_as(&format!("{}:result", call.id), &call.place, result);
+            self.unanswered.give_up(emitter, id, call.place, result);
         }
     }
 

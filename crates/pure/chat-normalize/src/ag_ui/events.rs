@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chat_event::payload::{Plan, PlanEntry, Progress, SessionEnd, SessionStart};
-use chat_event::{Extra, Json};
+use chat_event::payload::{Progress, SessionEnd, SessionStart};
 use serde_json::{Map, Value};
 
 use super::FORMAT;
@@ -14,8 +13,9 @@ use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place, hash};
 use crate::facts::Facts;
 use crate::recent::{LATE_LARGE, Recent};
+use crate::speech::Kind;
+use crate::unanswered::Unanswered;
 use crate::value::{list_of, millis, str_of, text_of};
-use crate::words::one_line;
 
 /// Reads the events.
 #[derive(Debug, Default)]
@@ -26,9 +26,10 @@ pub(crate) struct AgUi {
     pub(super) turn: Option<String>,
     pub(super) n_turns: u64,
     pub(super) turns: BTreeSet<u64>,
-    /// The user's words stand in the turn that runs.
-    pub(super) asked: bool,
-    pub(super) texts: BTreeMap<String, Open>,
+    /// The turns in which the user's words stand.
+    pub(super) worded: Recent<()>,
+    /// The messages and the thoughts that are written: one may bear the id of the other.
+    pub(super) texts: [BTreeMap<String, Open>; 2],
     pub(super) lanes: BTreeMap<Option<String>, Lane>,
     /// The message, thought or call that chunks write; it ends where something else comes.
     pub(super) chunked: Option<Chunked>,
@@ -41,10 +42,14 @@ pub(crate) struct AgUi {
     pub(super) subs: BTreeMap<String, Sub>,
     /// How many texts and thoughts a response has.
     pub(super) parts: Recent<[u32; 2]>,
-    /// How often a call's id was used that was used more than once, by its hash.
+    /// Calls that were given up.
+    pub(super) unanswered: Unanswered,
+    /// How often the id of a call, where that is more than once, or of a question was used, by its hash.
     pub(super) uses: BTreeMap<u64, u32>,
-    /// What was told, by the hash of a message's or a call's id: the hash of the text.
+    /// What was told, by the hash of a message's, a thought's or a call's id: the hash of the text.
     pub(super) told: BTreeMap<u64, u64>,
+    /// The turns that it was told in.
+    pub(super) told_in: Recent<String, LATE_LARGE>,
     /// The parts that messages were told in, by the hash of their id.
     pub(super) said: Recent<Vec<Said>, LATE_LARGE>,
     pub(super) asks: BTreeMap<String, Ask>,
@@ -125,13 +130,17 @@ impl AgUi {
             Chunked::Text(open) if goes_on("TEXT_MESSAGE_CHUNK", message, open) => {}
             Chunked::Thought(open) if goes_on("REASONING_MESSAGE_CHUNK", message, open) => {}
             Chunked::Call(open) if goes_on("TOOL_CALL_CHUNK", call, open) => {}
-            Chunked::Text(open) | Chunked::Thought(open) => {
+            Chunked::Text(open) => {
                 self.chunked = None;
-                self.close_text(emitter, &open.clone());
+                self.close_text(emitter, Kind::Text, open);
+            }
+            Chunked::Thought(open) => {
+                self.chunked = None;
+                self.close_text(emitter, Kind::Thinking, open);
             }
             Chunked::Call(open) => {
                 self.chunked = None;
-                self.announce(emitter, &open.clone());
+                self.announce(emitter, open);
             }
         }
     }
@@ -142,40 +151,6 @@ impl AgUi {
         let progress = Progress {
             message: name.to_owned(),
             percent: (kind == "STEP_FINISHED").then_some(100.0),
-            ..Progress::default()
-        };
-        emitter.add("progress", &place, progress);
-    }
-
-    /// An activity: a plan, or a line that says what goes on.
-    pub(super) fn activity(&mut self, emitter: &mut Emitter, event: &Value, sub: Option<&str>) {
-        let content = event.get("content").unwrap_or(&Value::Null);
-        let kind = field(event, "activityType", "activity_type").unwrap_or("activity");
-        let place = self.place(emitter, sub);
-        let entries = ["steps", "entries", "todos", "items"]
-            .iter()
-            .find_map(|key| content.get(*key).and_then(Value::as_array));
-        if let (true, Some(entries)) = (kind.eq_ignore_ascii_case("plan"), entries) {
-            let entries = entries.iter().map(plan_entry).collect();
-            let plan = Plan {
-                entries,
-                extra: Extra::default(),
-            };
-            emitter.add("plan", &place, plan);
-            return;
-        }
-        let line = ["message", "title", "text", "status", "name"]
-            .iter()
-            .find_map(|key| text_of(content, key));
-        let message = match line {
-            Some(line) => format!("{kind}: {}", one_line(line)),
-            None => kind.to_owned(),
-        };
-        let mut extra = Extra::default();
-        extra.insert("content", Json::from(content));
-        let progress = Progress {
-            message,
-            extra,
             ..Progress::default()
         };
         emitter.add("progress", &place, progress);
@@ -197,6 +172,14 @@ impl AgUi {
                 .and_then(|sub| self.subs.get(sub))
                 .map(|sub| self.call_id(&sub.call_id)),
             ..Place::default()
+        }
+    }
+
+    /// Notes what was told, and in which turn.
+    pub(super) fn note(&mut self, key: u64, said: u64, place: &Place) {
+        self.told.insert(key, said);
+        if let Some(turn) = &place.turn_id {
+            self.told_in.put(key, turn.clone());
         }
     }
 
@@ -351,22 +334,13 @@ pub(super) fn id_hash(kind: &str, id: &str) -> u64 {
     hash(format!("{kind}:{id}").as_bytes())
 }
 
-fn plan_entry(entry: &Value) -> PlanEntry {
-    let status = match str_of(entry, "status") {
-        Some("in_progress" | "running" | "executing") => "in_progress",
-        Some("completed" | "done" | "cancelled") => "completed",
-        Some(_) | None => "pending",
+/// As [`id_hash`], of a message or a thought.
+pub(super) fn text_key(kind: Kind, id: &str) -> u64 {
+    let kind = match kind {
+        Kind::Text => "message",
+        Kind::Thinking => "thought",
     };
-    let content = entry.as_str().or_else(|| {
-        ["content", "description", "title", "text", "name"]
-            .iter()
-            .find_map(|key| text_of(entry, key))
-    });
-    PlanEntry {
-        content: content.unwrap_or("").to_owned(),
-        status: status.to_owned(),
-        extra: Extra::default(),
-    }
+    id_hash(kind, id)
 }
 
 #[cfg(test)]

@@ -3,15 +3,19 @@
 //! A snapshot holds the conversation from its beginning. Its messages are in groups, each begun by the user; the last
 //! group and those of which something was told in it belong to the turn that runs, and an earlier group of which nothing
 //! was told is a turn of its own, unless there is nothing in it to show: what the model is told of its work begins most.
+//! The user's words stand in the turn in which the rest of their group was told.
+
+use std::collections::BTreeMap;
 
 use chat_event::payload::{AssistantDone, Retract, ThinkingDone, ToolCall, TurnEnd, TurnStart};
 use chat_event::{Extra, Json};
 use serde_json::{Map, Value, json};
 
 use super::calls::Call;
-use super::events::{AgUi, field, id_hash};
-use super::texts::Said;
-use crate::emit::{Emitter, hash};
+use super::events::{AgUi, field, id_hash, text_key};
+use super::texts::{Open, Said};
+use crate::emit::{Emitter, Place, hash};
+use crate::speech::Kind;
 use crate::tool;
 use crate::value::{list_of, str_of, text_of};
 
@@ -27,9 +31,7 @@ impl AgUi {
 
     fn tool_message(&mut self, emitter: &mut Emitter, message: &Value) {
         let id = field(message, "toolCallId", "tool_call_id").unwrap_or("");
-        if self.calls.contains_key(id) {
-            self.write_result(emitter, id, message);
-        } else {
+        if self.write_result(emitter, id, message).is_none() {
             emitter.pass_over("a message told before");
         }
     }
@@ -67,13 +69,15 @@ impl AgUi {
             let group = messages.get(pair[0]..pair[1]).unwrap_or_default();
             let told = group.iter().any(|message| self.was_told(message));
             if n == last || told || !group.iter().any(shows) {
-                // Of a turn that is over the user's words are no news.
-                let late = n != last;
+                let told_in = group.iter().find_map(|message| self.turn_of(message));
+                let turn = told_in.map(str::to_owned).or_else(|| self.turn.clone());
+                let late = turn.filter(|turn| n != last || self.turn.as_ref() != Some(turn));
                 for message in group {
-                    if late && str_of(message, "role") == Some("user") {
-                        emitter.pass_over("a message told before");
-                    } else {
-                        self.whole(emitter, message);
+                    match &late {
+                        Some(turn) if str_of(message, "role") == Some("user") => {
+                            self.late_user(emitter, message, turn);
+                        }
+                        _ => self.whole(emitter, message),
                     }
                 }
             } else {
@@ -84,7 +88,7 @@ impl AgUi {
 
     /// A turn of the conversation that is over.
     fn past_turn(&mut self, emitter: &mut Emitter, group: &[Value]) {
-        let (turn, asked) = (self.turn.take(), self.asked);
+        let turn = self.turn.take();
         let first = group.iter().find_map(|message| text_of(message, "id"));
         let mut id = format!("past-{}", first.unwrap_or("turn"));
         if !self.turns.insert(id_hash("turn", &id)) {
@@ -117,7 +121,6 @@ impl AgUi {
         };
         emitter.add_as(&format!("{id}:end"), &place, end);
         self.turn = turn;
-        self.asked = asked;
         self.lanes.clear();
     }
 
@@ -129,13 +132,7 @@ impl AgUi {
             Some("assistant") => self.whole_assistant(emitter, message),
             Some("reasoning") => self.whole_text(emitter, message, true),
             Some("tool") => self.tool_message(emitter, message),
-            Some("activity") if self.was_told(message) => {
-                emitter.pass_over("a message told before");
-            }
-            Some("activity") => {
-                self.note(message, "");
-                self.activity(emitter, message, None);
-            }
+            Some("activity") => self.activity(emitter, message, None),
             Some("system" | "developer") => emitter.pass_over("a system message"),
             Some(_) | None => {
                 let place = self.quiet_place(None);
@@ -145,10 +142,28 @@ impl AgUi {
     }
 
     fn whole_user(&mut self, emitter: &mut Emitter, message: &Value) {
+        let place = self.place(emitter, None);
+        self.user_in(emitter, message, &place);
+    }
+
+    fn user_in(&mut self, emitter: &mut Emitter, message: &Value, place: &Place) {
         let (text, attached) = content_of(message.get("content").unwrap_or(&Value::Null));
         let id = text_of(message, "id")
             .map_or_else(|| format!("{}:user", emitter.line_id()), str::to_owned);
-        self.user_message(emitter, &id, &text, attached);
+        self.user_words(emitter, place, &id, &text, attached);
+    }
+
+    /// What the user said in a turn of which something was told: news only where none of the user's words were. A server
+    /// may call a message that it was given otherwise.
+    fn late_user(&mut self, emitter: &mut Emitter, message: &Value, turn: &str) {
+        if self.was_told(message) || self.worded.contains(turn) {
+            return emitter.pass_over("a message told before");
+        }
+        let place = Place {
+            turn_id: Some(turn.to_owned()),
+            ..Place::default()
+        };
+        self.user_in(emitter, message, &place);
     }
 
     fn whole_assistant(&mut self, emitter: &mut Emitter, message: &Value) {
@@ -192,24 +207,21 @@ impl AgUi {
         if text.is_empty() {
             return;
         }
+        let kind = match thinking {
+            true => Kind::Thinking,
+            false => Kind::Text,
+        };
         let said = hash(text.as_bytes());
-        let key = id_hash("message", &id);
-        let open = self.texts.contains_key(&id);
-        if open || (!id.is_empty() && self.told.get(&key) == Some(&said)) {
+        let open = self.texts[kind as usize].contains_key(&id);
+        if open || (!id.is_empty() && self.told.get(&text_key(kind, &id)) == Some(&said)) {
             return emitter.pass_over("a message told before");
         }
-        self.told.insert(key, said);
         let id = if id.is_empty() {
             emitter.line_id().to_owned()
         } else {
             id
         };
-        let key = id_hash("message", &id);
-        let kind = if thinking {
-            crate::speech::Kind::Thinking
-        } else {
-            crate::speech::Kind::Text
-        };
+        let key = text_key(kind, &id);
         let before = std::mem::take(self.said.entry_at(key));
         let (place, number) = match before.first() {
             Some(first) => {
@@ -226,6 +238,7 @@ impl AgUi {
                 (place, 0)
             }
         };
+        self.note(key, said, &place);
         let part = Some(number);
         let event = if thinking {
             let done = ThinkingDone {
@@ -252,24 +265,35 @@ impl AgUi {
 
     fn was_told(&self, message: &Value) -> bool {
         let id = text_of(message, "id").unwrap_or("");
-        let call = field(message, "toolCallId", "tool_call_id");
-        self.texts.contains_key(id)
-            || self.told.contains_key(&id_hash("message", id))
-            || call.is_some_and(|call| self.told.contains_key(&id_hash("call", call)))
-            || calls_of(message)
-                .iter()
-                .filter_map(|call| text_of(call, "id"))
-                .any(|call| {
-                    self.calls.contains_key(call) || self.told.contains_key(&id_hash("call", call))
-                })
+        let is_open = |texts: &BTreeMap<String, Open>| texts.contains_key(id);
+        let is_call_open = |call| self.calls.contains_key(call);
+        self.texts.iter().any(is_open)
+            || calls_named(message).any(is_call_open)
+            || keys_of(message).any(|key| self.told.contains_key(&key))
     }
 
-    fn note(&mut self, message: &Value, text: &str) {
-        if let Some(id) = text_of(message, "id") {
-            self.told
-                .insert(id_hash("message", id), hash(text.as_bytes()));
-        }
+    /// The turn in which something of a message was told, where that is known.
+    fn turn_of(&self, message: &Value) -> Option<&str> {
+        let open = calls_named(message).find_map(|call| self.calls.get(call));
+        let open = open.and_then(|call| call.place.turn_id.as_ref());
+        let told = || keys_of(message).find_map(|key| self.told_in.at(key));
+        open.or_else(told).map(String::as_str)
     }
+}
+
+/// Under what a message may have been told: as words, as a thought, by its calls or as the result of one.
+fn keys_of(message: &Value) -> impl Iterator<Item = u64> {
+    let id = text_of(message, "id").unwrap_or("");
+    let texts = [Kind::Text, Kind::Thinking].map(|kind| text_key(kind, id));
+    let calls = calls_named(message).map(|call| id_hash("call", call));
+    texts.into_iter().chain(calls)
+}
+
+/// The calls that a message makes, or of one the call whose result it is.
+fn calls_named(message: &Value) -> impl Iterator<Item = &str> {
+    let made = calls_of(message).iter();
+    let made = made.filter_map(|call| text_of(call, "id"));
+    made.chain(field(message, "toolCallId", "tool_call_id"))
 }
 
 /// The calls of an assistant's message.

@@ -4,10 +4,11 @@
 //! |---|---|---|
 //! | no turn | `RUN_STARTED`, or anything said | turn open |
 //! | turn open | `RUN_STARTED` | closed as interrupted, and the next open |
-//! | turn open | `RUN_FINISHED`: success | closed; calls for the front end stay open until the next run begins |
+//! | turn open | `RUN_FINISHED`: success | closed; calls that were made wait to the end of the next run: the front end answers them, or the server makes them when it may |
 //! | turn open | `RUN_FINISHED`: interrupt | questions and permissions asked, closed |
 //! | turn open | `RUN_FINISHED`: cancelled | `interrupt`, closed as interrupted |
 //! | turn open | `RUN_ERROR` | `error`, closed as failed |
+//! | no turn | `RUN_FINISHED` of a run that is over, or one that says nothing else | no turn |
 
 use std::collections::BTreeSet;
 
@@ -25,6 +26,8 @@ use crate::value::{count_of, list_of, str_of, text_of};
 /// What a run waits for.
 #[derive(Debug)]
 pub(crate) struct Ask {
+    /// The id its events bear.
+    id: String,
     place: Place,
     question: bool,
 }
@@ -38,8 +41,6 @@ impl AgUi {
         let run = field(event, "runId", "run_id").map(str::to_owned);
         self.resume(emitter, list_of(input, "resume"));
         self.tool_messages(emitter, list_of(input, "messages"));
-        // What was for the front end and did not come back.
-        self.close_calls(emitter, false, |_, _| false);
         self.expire(emitter);
         self.open_turn(emitter, run);
         self.input(emitter, list_of(input, "messages"));
@@ -54,7 +55,6 @@ impl AgUi {
             self.turns.insert(id_hash("turn", &id));
         }
         self.turn = Some(id.clone());
-        self.asked = false;
         self.lanes.clear();
         let place = self.quiet_place(None);
         let start = TurnStart {
@@ -71,6 +71,13 @@ impl AgUi {
     }
 
     pub(super) fn run_finished(&mut self, emitter: &mut Emitter, event: &Value) {
+        let run = field(event, "runId", "run_id");
+        let is_over = run.is_some_and(|run| self.turns.contains(&id_hash("turn", run)));
+        let is_null = |key| event.get(key).is_none_or(Value::is_null);
+        let is_bare = ["usage", "outcome", "result"].into_iter().all(is_null);
+        if self.turn.is_none() && (is_over || is_bare) {
+            return emitter.pass_over("the end of a run that is over");
+        }
         let place = self.place(emitter, None);
         let turn = place.turn_id.clone().unwrap_or_default();
         self.write_usage(emitter, event);
@@ -119,7 +126,8 @@ impl AgUi {
     fn close_turn(&mut self, emitter: &mut Emitter, outcome: &str, extra: Extra) {
         self.close_texts(emitter);
         self.chunked = None;
-        // Calls that were made and not answered may be the front end's, which answers them in the next run.
+        // Calls that were made and not answered may be answered in the next run.
+        let turn = self.turn.clone();
         let completed = outcome == "completed";
         let subs: BTreeSet<String> = std::mem::take(&mut self.subs)
             .into_values()
@@ -127,9 +135,10 @@ impl AgUi {
             .map(|sub| sub.call_id)
             .collect();
         self.close_calls(emitter, outcome == "interrupted", |id, call| {
-            completed && call.announced && !subs.contains(id)
+            let made = call.announced && call.place.turn_id == turn;
+            completed && made && !subs.contains(id)
         });
-        let Some(turn) = self.turn.clone() else {
+        let Some(turn) = turn else {
             return;
         };
         let place = self.quiet_place(None);
@@ -185,10 +194,24 @@ impl AgUi {
 
     /// One thing that the run waits for: leave to make a call, or an answer.
     fn ask(&mut self, emitter: &mut Emitter, interrupt: &Value, place: &Place) {
-        let id = text_of(interrupt, "id").unwrap_or("interrupt").to_owned();
-        if self.asks.contains_key(&id) {
-            return emitter.pass_over("what is asked again");
+        let named = text_of(interrupt, "id");
+        let before = named.and_then(|id| self.asks.remove_entry(id));
+        if let Some((native, before)) = before {
+            if before.place == *place {
+                self.asks.insert(native, before);
+                return emitter.pass_over("what is asked again");
+            }
+            before.close(emitter, None);
         }
+        let native = named.unwrap_or("interrupt");
+        let uses = self.uses.entry(id_hash("ask", native)).or_insert(0);
+        *uses = uses.saturating_add(1);
+        let id = match uses {
+            1 => native.to_owned(),
+            uses => format!("{native}~{uses}"),
+        };
+        // What is asked without an id is another question each time.
+        let native = named.map_or_else(|| id.clone(), str::to_owned);
         let reason = text_of(interrupt, "reason").unwrap_or("");
         let message = text_of(interrupt, "message");
         let call = field(interrupt, "toolCallId", "tool_call_id");
@@ -234,10 +257,11 @@ impl AgUi {
             emitter.add_as(&format!("{id}:ask"), place, payload);
         }
         let ask = Ask {
+            id,
             place: place.clone(),
             question: !wants_leave,
         };
-        self.asks.insert(id, ask);
+        self.asks.insert(native, ask);
     }
 
     /// What a run's input says to what the run before waited for.
@@ -250,23 +274,23 @@ impl AgUi {
             };
             let resolved = str_of(entry, "status") != Some("cancelled");
             let payload = entry.get("payload");
-            ask.close(emitter, id, Some((resolved, payload)));
+            ask.close(emitter, Some((resolved, payload)));
         }
     }
 
     fn expire(&mut self, emitter: &mut Emitter) {
-        for (id, ask) in std::mem::take(&mut self.asks) {
-            ask.close(emitter, &id, None);
+        for ask in std::mem::take(&mut self.asks).into_values() {
+            ask.close(emitter, None);
         }
     }
 }
 
 impl Ask {
-    fn close(self, emitter: &mut Emitter, id: &str, answer: Option<(bool, Option<&Value>)>) {
-        let event_id = format!("{id}:answer");
+    fn close(self, emitter: &mut Emitter, answer: Option<(bool, Option<&Value>)>) {
+        let event_id = format!("{}:answer", self.id);
         if self.question {
             let payload = QuestionResolved {
-                request_id: id.to_owned(),
+                request_id: self.id,
                 answers: answer.and_then(|answer| answer.1).map(Json::from),
                 outcome: match answer {
                     Some((true, _)) => "answered",
@@ -286,7 +310,7 @@ impl Ask {
                 || matches!(str_of(payload, "decision"), Some("reject" | "deny"))
         });
         let payload = PermissionResolved {
-            request_id: id.to_owned(),
+            request_id: self.id,
             decision: match answer {
                 Some((true, _)) if !refused => "allow",
                 Some(_) => "deny",

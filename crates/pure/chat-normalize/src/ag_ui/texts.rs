@@ -2,10 +2,11 @@
 //!
 //! A thought and the message behind it are one response; what follows a call's result is another.
 
+use chat_event::Json;
 use chat_event::payload::{Notice, UserMessage};
 use serde_json::Value;
 
-use super::events::{AgUi, Chunked, field, id_hash};
+use super::events::{AgUi, Chunked, field, text_key};
 use crate::emit::{Emitter, Place, hash};
 use crate::speech::{Kind, Part};
 use crate::value::str_of;
@@ -61,12 +62,17 @@ impl AgUi {
     ) {
         let id = self.message_id(event);
         self.open_text(emitter, &id, "assistant", Kind::Text, sub);
-        self.write(emitter, &id, str_of(event, "delta").unwrap_or(""));
+        self.write(
+            emitter,
+            Kind::Text,
+            &id,
+            str_of(event, "delta").unwrap_or(""),
+        );
     }
 
     pub(super) fn text_end(&mut self, emitter: &mut Emitter, event: &Value) {
         let id = self.message_id(event);
-        if !self.close_text(emitter, &id) {
+        if !self.close_text(emitter, Kind::Text, &id) {
             emitter.pass_over("the end of a message that is over");
         }
     }
@@ -79,7 +85,12 @@ impl AgUi {
         };
         let role = str_of(event, "role").unwrap_or("assistant").to_owned();
         self.open_text(emitter, &id, &role, Kind::Text, sub);
-        self.write(emitter, &id, str_of(event, "delta").unwrap_or(""));
+        self.write(
+            emitter,
+            Kind::Text,
+            &id,
+            str_of(event, "delta").unwrap_or(""),
+        );
         self.chunked = Some(Chunked::Text(id));
     }
 
@@ -101,13 +112,18 @@ impl AgUi {
     ) {
         let id = self.thought_id(event, false);
         self.open_text(emitter, &id, "assistant", Kind::Thinking, sub);
-        self.write(emitter, &id, str_of(event, "delta").unwrap_or(""));
+        self.write(
+            emitter,
+            Kind::Thinking,
+            &id,
+            str_of(event, "delta").unwrap_or(""),
+        );
     }
 
     pub(super) fn thought_end(&mut self, emitter: &mut Emitter, event: &Value) {
         let id = self.thought_id(event, false);
         self.thought = None;
-        if !self.close_text(emitter, &id) {
+        if !self.close_text(emitter, Kind::Thinking, &id) {
             emitter.pass_over("the end of a message that is over");
         }
     }
@@ -126,13 +142,19 @@ impl AgUi {
             }
         };
         self.open_text(emitter, &id, "assistant", Kind::Thinking, sub);
-        self.write(emitter, &id, str_of(event, "delta").unwrap_or(""));
+        self.write(
+            emitter,
+            Kind::Thinking,
+            &id,
+            str_of(event, "delta").unwrap_or(""),
+        );
         self.chunked = Some(Chunked::Thought(id));
     }
 
     /// The id of a message; one without an id is the last that is open.
     fn message_id(&self, event: &Value) -> String {
-        let last = self.text.as_ref().filter(|id| self.texts.contains_key(*id));
+        let open = &self.texts[Kind::Text as usize];
+        let last = self.text.as_ref().filter(|id| open.contains_key(*id));
         field(event, "messageId", "message_id")
             .map(str::to_owned)
             .or_else(|| last.cloned())
@@ -166,7 +188,7 @@ impl AgUi {
         kind: Kind,
         sub: Option<String>,
     ) {
-        if self.texts.contains_key(id) {
+        if self.texts[kind as usize].contains_key(id) {
             return;
         }
         let place = if role == "assistant" {
@@ -174,7 +196,7 @@ impl AgUi {
         } else {
             self.place(emitter, sub.as_deref())
         };
-        let told = self.told.get(&id_hash("message", id)).copied();
+        let told = self.told.get(&text_key(kind, id)).copied();
         self.n_calls += 1;
         // Where a message goes on that had ended, that is another part of it.
         let part = (role == "assistant").then(|| {
@@ -193,14 +215,14 @@ impl AgUi {
             said: told.filter(|_| role == "assistant").unwrap_or(hash(b"")),
             place,
         };
-        self.texts.insert(id.to_owned(), open);
+        self.texts[kind as usize].insert(id.to_owned(), open);
         if kind == Kind::Text {
             self.text = Some(id.to_owned());
         }
     }
 
-    fn write(&mut self, emitter: &mut Emitter, id: &str, piece: &str) {
-        let Some(open) = self.texts.get_mut(id) else {
+    fn write(&mut self, emitter: &mut Emitter, kind: Kind, id: &str, piece: &str) {
+        let Some(open) = self.texts[kind as usize].get_mut(id) else {
             return;
         };
         match &mut open.part {
@@ -213,16 +235,17 @@ impl AgUi {
     }
 
     /// Ends a message; `false` where it is not open.
-    pub(super) fn close_text(&mut self, emitter: &mut Emitter, id: &str) -> bool {
-        let Some(open) = self.texts.remove(id) else {
+    pub(super) fn close_text(&mut self, emitter: &mut Emitter, kind: Kind, id: &str) -> bool {
+        let Some(open) = self.texts[kind as usize].remove(id) else {
             return false;
         };
-        self.told.insert(id_hash("message", id), open.said);
+        let key = text_key(kind, id);
+        self.note(key, open.said, &open.place);
         match open.part {
             Some(part) => {
                 let number = part.number;
                 if let Some(event_id) = part.end(emitter) {
-                    let (place, key) = (open.place, id_hash("message", id));
+                    let place = open.place;
                     self.said.entry_at(key).push(Said {
                         place,
                         number,
@@ -248,14 +271,14 @@ impl AgUi {
 
     /// Ends all messages, in the order in which they began.
     pub(super) fn close_texts(&mut self, emitter: &mut Emitter) {
-        let mut open: Vec<(u64, String)> = self
-            .texts
-            .iter()
-            .map(|(id, open)| (open.order, id.clone()))
-            .collect();
+        let mut open: Vec<(u64, Kind, String)> = Vec::new();
+        for kind in [Kind::Text, Kind::Thinking] {
+            let texts = self.texts[kind as usize].iter();
+            open.extend(texts.map(|(id, open)| (open.order, kind, id.clone())));
+        }
         open.sort();
-        for (_, id) in open {
-            self.close_text(emitter, &id);
+        for (_, kind, id) in open {
+            self.close_text(emitter, kind, &id);
         }
         self.thought = None;
         if !matches!(self.chunked, Some(Chunked::Call(_))) {
@@ -269,22 +292,34 @@ impl AgUi {
         emitter: &mut Emitter,
         id: &str,
         text: &str,
-        attachments: Option<chat_event::Json>,
+        attachments: Option<Json>,
     ) {
-        self.told
-            .insert(id_hash("message", id), hash(text.as_bytes()));
+        let place = self.place(emitter, None);
+        self.user_words(emitter, &place, id, text, attachments);
+    }
+
+    /// The user's words, in any turn.
+    pub(super) fn user_words(
+        &mut self,
+        emitter: &mut Emitter,
+        place: &Place,
+        id: &str,
+        text: &str,
+        attachments: Option<Json>,
+    ) {
+        self.note(text_key(Kind::Text, id), hash(text.as_bytes()), place);
+        let turn = place.turn_id.as_deref().unwrap_or("");
         let known = self.prompt.take_if(|prompt| prompt == text);
-        if known.is_some() && self.asked {
+        if known.is_some() && self.worded.contains(turn) {
             return emitter.pass_over("the prompt, said back");
         }
-        self.asked = true;
-        let place = self.place(emitter, None);
+        self.worded.insert(turn, ());
         let payload = UserMessage {
             text: text.into(),
             attachments,
             ..UserMessage::default()
         };
-        emitter.add_as(id, &place, payload);
+        emitter.add_as(id, place, payload);
     }
 
     /// The place of a piece of a message, in its response.

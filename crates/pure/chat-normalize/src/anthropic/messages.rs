@@ -1,4 +1,4 @@
-//! Which value is what, the turns they make, and what requests say.
+//! Which value is what, the turns they make, and whole answers; what requests say stands in `requests`.
 //!
 //! | state | what happens | next |
 //! |---|---|---|
@@ -11,15 +11,15 @@
 //! | turn open, a call runs | a request of another conversation | what is said in that stands in the turn and ends nothing |
 //! | any | the source ended | an open turn ends as interrupted |
 
-use std::borrow::Cow;
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use chat_event::payload::{ErrorEvent, SessionStart, TurnEnd, UserMessage};
 use chat_event::{Extra, Json};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
+use super::requests::{fingerprint, fingerprint_of};
 use super::stream::{Writing, put_together};
-use crate::claude::{Session, attachments, usage_of};
+use crate::claude::{Session, usage_of};
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, hash};
 use crate::history::History;
@@ -34,19 +34,21 @@ pub(crate) struct AnthropicMessages {
     pub(super) session: Session,
     /// The answer that is being written.
     pub(super) writing: Option<Writing>,
-    history: History,
-    tries: Tries,
+    pub(super) history: History,
+    pub(super) tries: Tries,
     /// What tells the conversation that the turn is of from others.
-    main: u64,
+    pub(super) main: u64,
     /// What is said now is of another conversation, while a call of the main one runs.
-    aside: bool,
-    prompt: Option<String>,
+    pub(super) aside: bool,
+    pub(super) prompt: Option<String>,
     /// An answer ended its turn, which ends with what comes next.
-    over: bool,
+    pub(super) over: bool,
     /// Calls for the client that the newest answer made.
-    asked: VecDeque<String>,
-    /// The ids of answers, hashed.
-    known: HashSet<u64>,
+    pub(super) asked: VecDeque<String>,
+    /// How many answers bore an id, by its hash: some servers give all the same.
+    known: HashMap<u64, u32>,
+    /// What the answers behind the newest request say, by the hash of their id.
+    pub(super) newest: HashMap<u64, u64>,
     turn_ids: HashSet<u64>,
     /// The ids of calls that began or have a result, hashed.
     called: HashSet<u64>,
@@ -65,7 +67,8 @@ impl AnthropicMessages {
             prompt,
             over: false,
             asked: VecDeque::new(),
-            known: HashSet::new(),
+            known: HashMap::new(),
+            newest: HashMap::new(),
             turn_ids: HashSet::new(),
             called: HashSet::new(),
         }
@@ -86,7 +89,7 @@ impl AnthropicMessages {
         self.session.facts.say(emitter, facts, rest);
     }
 
-    fn open_turn(&mut self, emitter: &mut Emitter, stem: &str) {
+    pub(super) fn open_turn(&mut self, emitter: &mut Emitter, stem: &str) {
         let mut id = format!("t-{stem}");
         let mut n = 1;
         while !self.turn_ids.insert(hash(id.as_bytes())) {
@@ -98,7 +101,7 @@ impl AnthropicMessages {
         self.session.open_turn(emitter, &id, "user");
     }
 
-    fn end_turn(&mut self, emitter: &mut Emitter, outcome: &str) {
+    pub(super) fn end_turn(&mut self, emitter: &mut Emitter, outcome: &str) {
         self.over = false;
         let failed_ms = self.tries.end();
         let outcome = failed_ms.map_or(outcome, |_| "failed");
@@ -113,13 +116,13 @@ impl AnthropicMessages {
     }
 
     /// The turn whose request failed ends: what comes is another.
-    fn end_failed(&mut self, emitter: &mut Emitter) {
+    pub(super) fn end_failed(&mut self, emitter: &mut Emitter) {
         if self.tries.failed() {
             self.end_turn(emitter, "failed");
         }
     }
 
-    fn need_turn(&mut self, emitter: &mut Emitter, stem: &str) {
+    pub(super) fn need_turn(&mut self, emitter: &mut Emitter, stem: &str) {
         self.end_failed(emitter);
         if self.over {
             self.end_turn(emitter, "completed");
@@ -132,7 +135,12 @@ impl AnthropicMessages {
         }
     }
 
-    fn say_user(&mut self, emitter: &mut Emitter, text: &str, attachments: Option<Json>) {
+    pub(super) fn say_user(
+        &mut self,
+        emitter: &mut Emitter,
+        text: &str,
+        attachments: Option<Json>,
+    ) {
         let message = UserMessage {
             text: text.into(),
             attachments,
@@ -151,8 +159,13 @@ impl AnthropicMessages {
             }
         }
         self.need_turn(emitter, id);
-        self.known.insert(hash(id.as_bytes()));
-        self.writing = Some(Writing::new(id, message));
+        let n = self.known.entry(hash(id.as_bytes())).or_default();
+        *n += 1;
+        let response_id = match *n {
+            1 => id.to_owned(),
+            n => format!("{id}~{n}"),
+        };
+        self.writing = Some(Writing::new(id, &response_id, message));
     }
 
     /// The answer that is being written is left as it is.
@@ -168,6 +181,7 @@ impl AnthropicMessages {
         let Some(writing) = self.writing.take() else {
             return;
         };
+        let half_calls: Vec<String> = writing.half_calls().collect();
         emitter.begin_line(Some(&writing.id));
         let place = self.session.place(None, None);
         let response_id = self
@@ -181,13 +195,24 @@ impl AnthropicMessages {
             let usage = usage_of("response", &tokens, writing.model.as_deref());
             emitter.add("usage", &place, usage);
         }
-        self.history
-            .answer(fingerprint_of("assistant", &writing.text, &writing.calls));
-        let asks = !writing.asked.is_empty();
-        self.note_asked(writing.asked);
+        let print = fingerprint_of("assistant", &writing.text, &writing.calls);
+        self.history.answer(print);
+        self.newest
+            .insert(hash(writing.native_id.as_bytes()), print);
         let why = stop_reason
             .or(writing.stop_reason.as_deref())
             .map(str::to_owned);
+        let mut asked = writing.asked;
+        if why.is_some() {
+            asked.extend(half_calls);
+        } else {
+            // The answer broke off: what it did not say whole no client runs.
+            for call in half_calls {
+                self.session.close_call(emitter, &call);
+            }
+        }
+        let asks = !asked.is_empty();
+        self.note_asked(asked);
         match why.as_deref() {
             Some("tool_use" | "pause_turn") => {}
             Some(why @ ("max_tokens" | "model_context_window_exceeded" | "refusal")) => {
@@ -221,11 +246,15 @@ impl AnthropicMessages {
         let id = text_of(message, "id")
             .unwrap_or_else(|| emitter.line_id())
             .to_owned();
-        if self.known.contains(&hash(id.as_bytes())) {
+        let is_written = self.writing.as_ref().is_some_and(|it| it.native_id == id);
+        let before = self.newest.get(&hash(id.as_bytes()));
+        if is_written || before == Some(&fingerprint(message)) {
             return emitter.pass_over("an answer that was said before");
         }
         self.begin(emitter, &id, message);
+        let mut response_id = id;
         if let Some(writing) = &mut self.writing {
+            response_id.clone_from(&writing.id);
             for block in list_of(message, "content") {
                 writing.note(block);
             }
@@ -233,164 +262,22 @@ impl AnthropicMessages {
         for block in list_of(message, "content") {
             self.is_late(block);
         }
-        emitter.begin_line(Some(&id));
+        emitter.begin_line(Some(&response_id));
         let place = self.session.place(None, None);
-        self.session
-            .assistant_blocks(emitter, &place, &put_together(message));
+        let mut whole = put_together(message);
+        whole["id"] = Value::from(response_id);
+        self.session.assistant_blocks(emitter, &place, &whole);
         let stop_reason = text_of(message, "stop_reason").unwrap_or("end_turn");
         self.end_answer(emitter, Some(stop_reason));
     }
 
-    /// A request: of its messages those that are new.
-    fn request(&mut self, emitter: &mut Emitter, request: &Value) {
-        self.leave(emitter);
-        let mut rest = Map::new();
-        if let Some(system) = request.get("system") {
-            let text = words_of(system);
-            if !text.is_empty() {
-                rest.insert("instructions".to_owned(), Value::from(text));
-            }
-        }
-        self.about(emitter, text_of(request, "model"), rest);
-        let names = list_of(request, "tools").iter();
-        let names: Vec<&str> = names.filter_map(|tool| text_of(tool, "name")).collect();
-        if !names.is_empty() {
-            let facts = SessionStart {
-                tools: Some(Json::from(json!(names))),
-                ..SessionStart::default()
-            };
-            self.session.facts.say(emitter, facts, Map::new());
-        }
-        let messages = list_of(request, "messages");
-        let prints: Vec<u64> = messages.iter().map(fingerprint).collect();
-        let n_said = self.history.request(&prints, 0);
-        self.is_asked(n_said, messages.get(n_said..).unwrap_or_default());
-        if !self.aside {
-            let why = self.tries.begin(&prints, "");
-            if why.is_some() {
-                emitter.retrying(&self.session.place(None, None), why);
-            }
-            self.end_failed(emitter);
-        }
-        for (at, (message, print)) in messages.iter().zip(prints).enumerate() {
-            if self.history.was_said(print) {
-                emitter.pass_over("a message that was said before");
-            } else {
-                self.said(emitter, message, &format!("m{at}"));
-            }
-        }
-    }
-
-    /// Whether a request that says `news` behind what was said is an aside: while a call runs a program may ask for a
-    /// title, or let a sub-agent work. Who is asked something a second time there is none, and the call will get no result.
-    fn is_asked(&mut self, n_said: usize, news: &[Value]) {
-        let root = self.history.root();
-        let is_prompt = |message: &Value| {
-            let mut blocks = list_of(message, "content").iter();
-            let answers = blocks.any(|block| text_of(block, "tool_use_id").is_some());
-            str_of(message, "role") == Some("user") && !answers
-        };
-        let goes_on = n_said > 0 && news.iter().any(is_prompt);
-        let calls = &self.session.calls;
-        while self
-            .asked
-            .pop_front_if(|call| !calls.contains_key(call.as_str()))
-            .is_some()
-        {}
-        let waits = !self.asked.is_empty() && self.session.in_turn();
-        self.aside = root != self.main && !goes_on && waits;
-        if !self.aside {
-            self.main = root;
-        }
-    }
-
     /// Calls for the client that were made last.
-    fn note_asked(&mut self, asked: Vec<String>) {
+    pub(super) fn note_asked(&mut self, asked: Vec<String>) {
         if self.aside {
             self.asked.extend(asked);
         } else {
             self.asked = asked.into();
         }
-    }
-
-    /// A message that stands by itself.
-    fn message(&mut self, emitter: &mut Emitter, message: &Value) {
-        self.aside = false;
-        self.end_failed(emitter);
-        let stem = format!("m{}", self.history.len());
-        self.history.say(fingerprint(message));
-        self.said(emitter, message, &stem);
-    }
-
-    fn said(&mut self, emitter: &mut Emitter, message: &Value, stem: &str) {
-        let content = message.get("content").unwrap_or(&Value::Null);
-        match str_of(message, "role").unwrap_or("") {
-            "assistant" => {
-                self.over = false;
-                self.need_turn(emitter, stem);
-                for block in list_of(message, "content") {
-                    self.is_late(block);
-                }
-                emitter.begin_line(Some(stem));
-                let place = self.session.place(None, None);
-                self.session
-                    .assistant_blocks(emitter, &place, &put_together(message));
-                let calls = list_of(message, "content").iter();
-                let calls = calls.filter(|block| str_of(block, "type") == Some("tool_use"));
-                let asked: Vec<String> = calls
-                    .filter_map(|call| text_of(call, "id").map(str::to_owned))
-                    .collect();
-                // The next message may belong to the same turn.
-                self.over = asked.is_empty() && !self.aside;
-                self.note_asked(asked);
-            }
-            "user" => self.user(emitter, content, stem),
-            "system" => {
-                let place = self.session.place(None, None);
-                emitter.notice("info", &place, "system", words_of(content));
-            }
-            role => {
-                let place = self.session.place(None, None);
-                emitter.raw(&place, FORMAT, &format!("message of {role}"), message);
-            }
-        }
-    }
-
-    /// What the client says: results of tools, and what the user wrote.
-    fn user(&mut self, emitter: &mut Emitter, content: &Value, stem: &str) {
-        let mut answers = false;
-        emitter.begin_line(Some(stem));
-        for block in content.as_array().into_iter().flatten() {
-            let place = self.session.place(None, None);
-            match str_of(block, "type").unwrap_or("") {
-                kind if kind.ends_with("tool_result") => {
-                    answers = true;
-                    if self.is_late(block) {
-                        emitter.raw(&place, FORMAT, "result of no open call", block);
-                        continue;
-                    }
-                    self.session.tool_result(emitter, &place, block, None, None);
-                }
-                "text" | "image" | "document" => {}
-                kind => emitter.raw(&place, FORMAT, &format!("block {kind}"), block),
-            }
-        }
-        let text = words_of(content);
-        let attached = content.as_array().and_then(|blocks| attachments(blocks));
-        if answers && text.is_empty() && attached.is_none() {
-            return;
-        }
-        if (!answers && !self.aside) || !self.session.in_turn() {
-            let outcome = if self.over {
-                "completed"
-            } else {
-                "interrupted"
-            };
-            self.end_turn(emitter, outcome);
-            self.open_turn(emitter, stem);
-        }
-        self.prompt = None;
-        self.say_user(emitter, &text, attached);
     }
 
     fn error(&mut self, emitter: &mut Emitter, error: &Value) {
@@ -454,47 +341,4 @@ impl Normalizer for AnthropicMessages {
         emitter.begin_line(Some(&line_id));
         self.session.close_all(emitter, |_| "interrupted");
     }
-}
-
-/// The texts of a content, joined by newlines.
-fn words_of(content: &Value) -> String {
-    match content {
-        Value::String(text) => text.clone(),
-        Value::Array(blocks) => {
-            let texts = blocks
-                .iter()
-                .filter(|block| str_of(block, "type") == Some("text"));
-            let texts: Vec<&str> = texts.filter_map(|block| str_of(block, "text")).collect();
-            texts.join("\n")
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
-    }
-}
-
-/// What tells a message from others, however it is written.
-fn fingerprint(message: &Value) -> u64 {
-    let content = message.get("content").unwrap_or(&Value::Null);
-    let ids = content
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|block| text_of(block, "tool_use_id").or_else(|| text_of(block, "id")));
-    let ids: Vec<String> = ids.map(str::to_owned).collect();
-    let text = match content {
-        Value::Array(blocks) => blocks
-            .iter()
-            .filter_map(|block| str_of(block, "text"))
-            .collect(),
-        _ => words_of(content),
-    };
-    fingerprint_of(str_of(message, "role").unwrap_or(""), &text, &ids)
-}
-
-/// Clients trim answers, and join their texts by lines: white space does not tell those apart.
-fn fingerprint_of(role: &str, text: &str, ids: &[String]) -> u64 {
-    let text: Cow<'_, str> = match role {
-        "assistant" => text.split_whitespace().collect(),
-        _ => text.into(),
-    };
-    hash(format!("{role}\n{}\n{text}", ids.join(" ")).as_bytes())
 }

@@ -12,6 +12,9 @@ use crate::value::{count_of, str_of, text_of};
 /// The answer that is being written.
 #[derive(Debug, Default)]
 pub(super) struct Writing {
+    /// The server's.
+    pub(super) native_id: String,
+    /// What no other answer is called.
     pub(super) id: String,
     pub(super) model: Option<String>,
     pub(super) stop_reason: Option<String>,
@@ -49,8 +52,9 @@ struct Run {
 }
 
 impl Writing {
-    pub(super) fn new(id: &str, message: &Value) -> Self {
+    pub(super) fn new(native_id: &str, id: &str, message: &Value) -> Self {
         let mut writing = Writing {
+            native_id: native_id.to_owned(),
             id: id.to_owned(),
             model: text_of(message, "model").map(str::to_owned),
             ..Writing::default()
@@ -67,6 +71,11 @@ impl Writing {
                 self.tokens.insert(name.clone(), value.clone());
             }
         }
+    }
+
+    /// Calls whose input did not come to its end.
+    pub(super) fn half_calls(&self) -> impl Iterator<Item = String> {
+        self.blocks.values().filter_map(|piece| piece.call.clone())
     }
 
     /// Takes note of a whole block.

@@ -241,6 +241,13 @@ impl Normalizer for ClaudeTranscript {
         }
     }
 
+    fn rest(&mut self, emitter: &mut Emitter) {
+        emitter.time_ms = self.last_ms.unwrap_or(emitter.time_ms);
+        self.usage_at_rest(emitter);
+        // Of what lies at rest the turn is taken to be over when it was last worked in.
+        emitter.time_ms = self.worked_ms.unwrap_or(emitter.time_ms);
+    }
+
     fn finish(&mut self, emitter: &mut Emitter) {
         if let Some(last_ms) = self.last_ms {
             emitter.time_ms = last_ms;

@@ -187,27 +187,73 @@ pub(crate) fn session_usage(result: &Value) -> Option<Usage> {
 /// Agents work at the same time, so each has a message of its own that may go on.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
-    /// The message's id and its usage, by the agent's chain; the main agent has none.
-    of_chains: BTreeMap<Option<Chain>, (String, Usage)>,
+    /// By the agent's chain; the main agent has none.
+    of_chains: BTreeMap<Option<Chain>, Waiting>,
+}
+
+/// What waits of one message.
+#[derive(Debug)]
+struct Waiting {
+    message_id: String,
+    usage: Usage,
+    /// The line says why the model stopped: the figures are the message's last.
+    is_whole: bool,
+    /// Whether they were told when nothing came for a while.
+    is_told: bool,
 }
 
 /// The call that started a sub-agent, and what the agent is called.
 pub(crate) type Chain = (Option<String>, String);
 
-/// Whose message it was, its id, and its usage.
-pub(crate) type Used = (Option<Chain>, String, Usage);
+/// What a message used.
+#[derive(Debug)]
+pub(crate) struct Used {
+    /// Whose message it was.
+    pub(crate) chain: Option<Chain>,
+    pub(crate) message_id: String,
+    pub(crate) usage: Usage,
+    /// Whether the message may still go on.
+    pub(crate) so_far: bool,
+}
 
 impl Pending {
     /// Takes the usage a line repeats; what an earlier message of its chain is left with, once another one begins.
     pub(crate) fn take(&mut self, chain: Option<&Chain>, message: &Value) -> Option<Used> {
         let message_id = text_of(message, "id")?;
         let tokens = message.get("usage").filter(|usage| usage.is_object())?;
-        let usage = usage("response", tokens, str_of(message, "model"));
         let chain = chain.cloned();
-        let (before, left) = self
-            .of_chains
-            .insert(chain.clone(), (message_id.to_owned(), usage))?;
-        (before != message_id).then_some((chain, before, left))
+        let mut now = Waiting {
+            message_id: message_id.to_owned(),
+            usage: usage("response", tokens, str_of(message, "model")),
+            is_whole: text_of(message, "stop_reason").is_some(),
+            is_told: false,
+        };
+        if let Some(before) = self.of_chains.get(&chain)
+            && before.message_id == message_id
+        {
+            now.is_told =
+                before.is_told && before.is_whole == now.is_whole && before.usage == now.usage;
+        }
+        let before = self.of_chains.insert(chain.clone(), now)?;
+        (before.message_id != message_id)
+            .then(|| before.left(chain))
+            .flatten()
+    }
+
+    /// Nothing came for a while: what is known so far and was not told.
+    pub(crate) fn rest(&mut self) -> Vec<Used> {
+        let untold = self.of_chains.iter_mut();
+        let untold = untold.filter(|(_, waiting)| !waiting.is_told);
+        let tell = |(chain, waiting): (&Option<Chain>, &mut Waiting)| {
+            waiting.is_told = true;
+            Used {
+                chain: chain.clone(),
+                message_id: waiting.message_id.clone(),
+                usage: waiting.usage.clone(),
+                so_far: !waiting.is_whole,
+            }
+        };
+        untold.map(tell).collect()
     }
 
     /// What is left of the sub-agents that `call` started, once it is over.
@@ -223,7 +269,21 @@ impl Pending {
     fn flush_where(&mut self, is_over: impl Fn(Option<&Chain>) -> bool) -> Vec<Used> {
         self.of_chains
             .extract_if(.., |chain, _| is_over(chain.as_ref()))
-            .map(|(chain, (message_id, usage))| (chain, message_id, usage))
+            .filter_map(|(chain, waiting)| waiting.left(chain))
             .collect()
+    }
+}
+
+impl Waiting {
+    /// What is to be told once the message is over. Figures that were told while it could go on are told again, under the
+    /// id they have for who reads the whole file.
+    fn left(self, chain: Option<Chain>) -> Option<Used> {
+        let is_over = self.is_told && self.is_whole;
+        (!is_over).then_some(Used {
+            chain,
+            message_id: self.message_id,
+            usage: self.usage,
+            so_far: false,
+        })
     }
 }

@@ -77,13 +77,16 @@ pub(crate) fn usage(scope: &str, tokens: &Value, model: Option<String>) -> Usage
     let count =
         |snake: &str, camel: &str| count_of(tokens, snake).or_else(|| count_of(tokens, camel));
     let cached = count("cached_input_tokens", "cachedInputTokens");
+    let written = count("cache_write_input_tokens", "cacheWriteInputTokens");
+    // What is read counts both.
+    let in_cache = cached.unwrap_or(0).saturating_add(written.unwrap_or(0));
     let input = count("input_tokens", "inputTokens").unwrap_or(0);
     Usage {
         scope: scope.to_owned(),
-        input_tokens: input.saturating_sub(cached.unwrap_or(0)),
+        input_tokens: input.saturating_sub(in_cache),
         output_tokens: count("output_tokens", "outputTokens").unwrap_or(0),
         cache_read_tokens: cached,
-        cache_write_tokens: count("cache_write_input_tokens", "cacheWriteInputTokens"),
+        cache_write_tokens: written,
         reasoning_tokens: count("reasoning_output_tokens", "reasoningOutputTokens"),
         model,
         ..Usage::default()

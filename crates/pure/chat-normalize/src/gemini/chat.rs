@@ -85,11 +85,12 @@ struct Known {
     at: usize,
     turn_id: Option<String>,
     opens_turn: bool,
-    /// Hashes of what was told.
-    text: u64,
-    thoughts: Vec<u64>,
+    /// What was told, by its hash, with the event that says it.
+    text: Option<(u64, String)>,
+    thoughts: Vec<(u64, String)>,
     tokens: u64,
     usage_id: Option<String>,
+    attachments: Vec<u64>,
     /// The calls that are over, by their id's hash.
     over: HashSet<u64>,
 }

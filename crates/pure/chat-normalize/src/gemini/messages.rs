@@ -139,20 +139,29 @@ pub(crate) fn context_cwd(text: &str) -> Option<&str> {
 /// The thoughts, a text each; one without a subject goes on with the one before it.
 pub(crate) fn thoughts(message: &Value) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
+    // A piece may end in what ends a heading.
+    let mut is_heading = false;
     for thought in list_of(message, "thoughts") {
         let subject = str_of(thought, "subject").unwrap_or("").trim();
         let description = str_of(thought, "description").unwrap_or("");
-        match texts.last_mut() {
-            Some(text) if subject.is_empty() => {
-                if text.ends_with("**") {
-                    text.push_str("\n\n");
+        if subject.is_empty() {
+            match texts.last_mut() {
+                Some(text) => {
+                    if is_heading && !description.is_empty() {
+                        text.push_str("\n\n");
+                    }
+                    text.push_str(description);
                 }
-                text.push_str(description);
+                None => texts.push(description.to_owned()),
             }
-            _ if subject.is_empty() => texts.push(description.to_owned()),
-            _ if description.is_empty() => texts.push(format!("**{subject}**")),
-            _ => texts.push(format!("**{subject}**\n\n{description}")),
+            is_heading &= description.is_empty();
+            continue;
         }
+        is_heading = description.is_empty();
+        texts.push(match is_heading {
+            true => format!("**{subject}**"),
+            false => format!("**{subject}**\n\n{description}"),
+        });
     }
     texts.retain(|text| !text.is_empty());
     texts

@@ -112,11 +112,7 @@ pub(super) fn fact_of(event: &ChatEvent, source: usize, wording: Wording) -> Fac
         },
         Payload::ToolResult(result) => {
             let result_key = key(&["result", &result.tool_call_id]);
-            let code = result
-                .error
-                .as_ref()
-                .and_then(|error| error.code.as_deref());
-            if code == Some("no_result") {
+            if result.is_missing() {
                 Fact::Guessed(result_key)
             } else {
                 Fact::Once(result_key)

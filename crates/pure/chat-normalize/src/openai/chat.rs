@@ -133,7 +133,8 @@ impl OpenAiChat {
             return;
         }
         self.session.close_answers(emitter);
-        self.session.broke_off(emitter, prints, "");
+        let behind = self.session.whole_conversation();
+        self.session.broke_off(emitter, prints, &behind);
         for id in open {
             self.say_usage(emitter, &id);
             self.streams.remove(&id);

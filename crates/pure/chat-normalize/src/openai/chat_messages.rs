@@ -17,6 +17,7 @@ use super::chat_prints::{args_of, calls_of};
 use super::content::{given_of, said_of, texts_of, unread_of};
 use super::session::{Key, Session};
 use crate::emit::Emitter;
+use crate::history::Request;
 use crate::value::{list_of, str_of, text_of};
 
 impl OpenAiChat {
@@ -35,17 +36,22 @@ impl OpenAiChat {
             .iter()
             .map(|message| self.prints.of(message))
             .collect();
-        self.broke_off(emitter, &prints);
-        let session = &mut self.session;
-        let role = |message: &Value| str_of(message, "role").unwrap_or("").to_owned();
-        let leads = |message: &&Value| matches!(role(message).as_str(), "system" | "developer");
-        let n_leading = messages.iter().take_while(leads).count();
-        let n_said = session.history.request(&prints, n_leading);
-        let mut news = messages.iter().skip(n_said);
-        let prompts = news.any(|message| role(message) == "user");
-        session.request(emitter, n_said.saturating_sub(n_leading), prompts, &prints);
-        for (at, (message, print)) in messages.iter().zip(prints).enumerate() {
-            if self.session.history.was_said(print) {
+        let n_leading = messages.iter().take_while(|it| leads(it)).count();
+        let behind = messages.iter().skip(n_leading);
+        let is_prompt = |message: &&Value| role_of(message) != "assistant";
+        let request = Request {
+            prints: &prints,
+            n_leading,
+            n_prompts: behind.take_while(is_prompt).count(),
+        };
+        let n_said = self.session.history.request(request);
+        self.broke_off(emitter, request.body());
+        let mut news = messages.iter().skip(n_leading + n_said);
+        let prompts = news.any(|message| role_of(message) == "user");
+        self.session
+            .request(emitter, n_said, prompts, request.body());
+        for (at, (message, print)) in messages.iter().zip(&prints).enumerate() {
+            if self.session.history.was_said(*print, leads(message)) {
                 emitter.pass_over("a message that was said before");
                 continue;
             }
@@ -58,7 +64,8 @@ impl OpenAiChat {
         self.went_on();
         self.session.no_aside(emitter);
         let at = self.session.history.len();
-        self.session.history.say(self.prints.of(message));
+        let print = self.prints.of(message);
+        self.session.history.say(print, leads(message));
         self.write(emitter, message, &format!("m{at}"));
     }
 
@@ -66,7 +73,7 @@ impl OpenAiChat {
         let session = &mut self.session;
         let stem = text_of(message, "id").unwrap_or(stem);
         let content = message.get("content").unwrap_or(&Value::Null);
-        match str_of(message, "role").unwrap_or("") {
+        match role_of(message) {
             "user" => {
                 let (text, attached) = said_of(content);
                 session.user_said(emitter, stem, &text, attached);
@@ -104,6 +111,15 @@ impl OpenAiChat {
             ),
         }
     }
+}
+
+fn role_of(message: &Value) -> &str {
+    str_of(message, "role").unwrap_or("")
+}
+
+/// Whether conversations may begin with a message that says nothing of what they are about.
+fn leads(message: &Value) -> bool {
+    matches!(role_of(message), "system" | "developer")
 }
 
 /// What the model is told of its work: kept with the session, or where the conversation has begun, told there.

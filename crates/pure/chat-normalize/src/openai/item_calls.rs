@@ -110,7 +110,7 @@ pub(super) fn given_by_service(item: &Value) -> Option<Given> {
         "code_interpreter_call" => said("outputs").map(|outputs| printed(&outputs)),
         "image_generation_call" => text_of(item, "result").map(|data| {
             let format = text_of(item, "output_format").unwrap_or("png");
-            json!([{"type": "image", "mediaType": format!("image/{format}"), "data": data}])
+            json!([{"type": "image", "mimeType": format!("image/{format}"), "data": data}])
         }),
         _ => said("output"),
     };

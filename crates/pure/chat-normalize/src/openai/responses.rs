@@ -44,6 +44,8 @@ pub(crate) struct OpenAiResponses {
     /// Its items.
     pub(super) items: Items,
     repeats: Repeats,
+    /// The answer that an error ended. A stream says so once more, of the response.
+    pub(super) failed: Option<String>,
     /// Reasoning that was said: clients send it again, or leave it out.
     pub(super) thoughts: HashSet<u64>,
     /// Approvals that were asked for, and where.
@@ -64,6 +66,7 @@ impl OpenAiResponses {
             streams: false,
             items: Items::default(),
             repeats: Repeats::default(),
+            failed: None,
             thoughts: HashSet::new(),
             asked: BTreeMap::new(),
             searches: Vec::new(),
@@ -101,6 +104,7 @@ impl OpenAiResponses {
             return emitter.pass_over("an answer that began before");
         }
         self.leave(emitter);
+        self.failed = None;
         self.session.close_calls(emitter);
         self.session.answer(emitter, &id);
         self.repeats.begin();
@@ -155,6 +159,26 @@ impl OpenAiResponses {
     fn is_over(&self, response: &Value) -> bool {
         let id = text_of(response, "id").filter(|id| self.current.as_deref() != Some(*id));
         id.is_some_and(|id| self.repeats.say(id, list_of(response, "output")))
+    }
+
+    /// Whether an error said before that this response failed: then only what it used is news.
+    fn has_failed(&self, response: &Value, status: &str) -> bool {
+        let id = text_of(response, "id");
+        id.is_some()
+            && id == self.failed.as_deref()
+            && matches!(status, "failed" | "incomplete" | "cancelled")
+    }
+
+    /// What a response used that an error ended.
+    fn end_failed(&mut self, emitter: &mut Emitter, response: &Value) {
+        let Some(id) = self.failed.take() else {
+            return;
+        };
+        self.repeats.end(&id, &Items::default());
+        match usage_of(response) {
+            Some(usage) => self.session.usage(emitter, &id, usage),
+            None => emitter.pass_over("an answer that an error ended"),
+        }
     }
 
     /// The answer is whole, or failed.
@@ -215,7 +239,7 @@ impl OpenAiResponses {
         }
         self.items = Items::default();
         self.searches.clear();
-        self.current = None;
+        self.failed = self.current.take();
         let code = text_of(error, "code").or_else(|| text_of(error, "type"));
         let message = error.as_str().or_else(|| str_of(error, "message"));
         self.session.error(
@@ -260,6 +284,9 @@ impl OpenAiResponses {
         let status = text_of(response, "status")
             .unwrap_or("completed")
             .to_owned();
+        if self.has_failed(response, &status) {
+            return self.end_failed(emitter, response);
+        }
         self.begin(emitter, response);
         if !matches!(status.as_str(), "queued" | "in_progress") {
             self.end(emitter, response, &status);

@@ -152,7 +152,7 @@ impl Session {
     }
 
     /// A request begins that says what `n_said` messages of its conversation said; `prompts` where the user says something
-    /// in the rest, `prints` what all of it says. While a call runs a program may ask for a title, or let a sub-agent work;
+    /// in the rest, `prints` what stands behind that which leads it. While a call runs a program may ask for a title, or let a sub-agent work;
     /// who is asked something a second time there is no such aside, and the call will get no result any more.
     pub(super) fn request(
         &mut self,
@@ -167,13 +167,20 @@ impl Session {
         self.aside = is_other && !goes_on && self.turn.is_some() && !self.calls.is_empty();
         if !self.aside {
             self.main = root;
-            self.try_again(emitter, prints, "");
+            let behind = self.whole_conversation();
+            self.try_again(emitter, prints, &behind);
         }
     }
 
-    /// Whether a request is the newest one again.
+    /// Whether a request that says its conversation from the start is the newest one again.
     pub(super) fn is_newest(&self, prints: &[u64]) -> bool {
-        self.tries.is_newest(prints, "")
+        self.tries.is_newest(prints, &self.whole_conversation())
+    }
+
+    /// What a request that says its conversation from the start goes on behind, for [`Tries`]: what leads it may be another
+    /// than the last time, so the conversation itself is named.
+    pub(super) fn whole_conversation(&self) -> String {
+        format!("conversation {}", self.history.root())
     }
 
     /// The answer to the newest request broke off: where this request is the same again, that failed.

@@ -1,4 +1,5 @@
-//! Tokens: what is read counts what came from the cache, too, and is written without it, as other providers say it.
+//! Tokens: what is read counts what came from the cache and went into it, too, and is written without both, as other
+//! providers say it.
 
 use chat_event::payload::Usage;
 use serde_json::Value;
@@ -16,13 +17,15 @@ pub(super) fn usage_of(answer: &Value) -> Option<Usage> {
     };
     let read_of = ["prompt_tokens_details", "input_tokens_details"];
     let cached = detail(read_of, "cached_tokens").or(count_of(tokens, "prompt_cache_hit_tokens"));
+    let written = detail(read_of, "cache_write_tokens");
+    let in_cache = cached.unwrap_or(0).saturating_add(written.unwrap_or(0));
     let input = count(["prompt_tokens", "input_tokens"]).unwrap_or(0);
     Some(Usage {
         scope: "response".to_owned(),
-        input_tokens: input.saturating_sub(cached.unwrap_or(0)),
+        input_tokens: input.saturating_sub(in_cache),
         output_tokens: count(["completion_tokens", "output_tokens"]).unwrap_or(0),
         cache_read_tokens: cached,
-        cache_write_tokens: detail(read_of, "cache_write_tokens"),
+        cache_write_tokens: written,
         reasoning_tokens: detail(
             ["completion_tokens_details", "output_tokens_details"],
             "reasoning_tokens",

@@ -253,15 +253,6 @@ impl Session {
             Some(error) => Some(one_line(&error.message)).filter(|line| !line.is_empty()),
             None => tools::summary(&name, state, output),
         };
-        // What it changed until then it has changed.
-        let error = error.or_else(|| {
-            let code = exit_code.filter(|code| *code != 0 && tools::kind(&name) == "execute")?;
-            Some(ToolError {
-                code: Some("exit_code".to_owned()),
-                message: format!("exit code {code}"),
-                extra: Extra::default(),
-            })
-        });
         let mut extra = Extra::default();
         let attachments: Vec<Value> = list_of(state, "attachments")
             .iter()
@@ -345,12 +336,14 @@ impl Session {
         emitter.add("plan", place, Plan { entries, extra });
     }
 
-    /// A call whose part was taken back gets no result.
-    pub(super) fn drop_call(&mut self, id: &str) {
+    /// A call whose part was taken back gets no result, and what was asked about it no answer.
+    pub(super) fn drop_call(&mut self, emitter: &mut Emitter, id: &str) {
         if let Some(call) = self.calls.get_mut(id) {
             call.over = true;
             let order = call.order;
             self.open_calls.remove(&order);
+            emitter.open_calls.forget(&call.id);
+            self.asks.expire(emitter, &call.id);
         }
     }
 

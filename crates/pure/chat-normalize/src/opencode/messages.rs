@@ -219,7 +219,11 @@ impl Session {
         turn.last_ms = info
             .get("time")
             .and_then(|time| times::of_member(time, "completed"));
-        // The session was idle before this answer was whole.
+        self.close_rested(emitter);
+    }
+
+    /// Closes the turns where the session was idle before their last answer was whole, or removed.
+    fn close_rested(&mut self, emitter: &mut Emitter) {
         let over = |turn: &Turn| turn.idle && turn.open_messages.is_empty();
         if self.turns.iter().all(over) {
             self.close_turns(emitter, usize::MAX, "completed");
@@ -364,17 +368,27 @@ impl Session {
                 let order = part.order;
                 self.open_parts.remove(&order);
             }
-            self.drop_call(key);
+            self.drop_call(emitter, key);
+        }
+        if part_id.is_none()
+            && let Some(message) = self.messages.get_mut(message_id)
+        {
+            message.completed = true;
+            for turn in &mut self.turns {
+                turn.open_messages.remove(message_id);
+            }
         }
         let event_ids: Vec<String> = keys
             .iter()
             .flat_map(|key| self.said.remove(key).unwrap_or_default())
             .collect();
         if event_ids.is_empty() {
-            return emitter.pass_over("removal of what was not seen");
+            emitter.pass_over("removal of what was not seen");
+        } else {
+            let place = self.place(native_id);
+            let extra = Extra::default();
+            emitter.add("retract", &place, Retract { event_ids, extra });
         }
-        let place = self.place(native_id);
-        let extra = Extra::default();
-        emitter.add("retract", &place, Retract { event_ids, extra });
+        self.close_rested(emitter);
     }
 }

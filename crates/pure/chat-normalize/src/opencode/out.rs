@@ -15,8 +15,8 @@
 //! One answer of the model with its calls is a step, and a message of its own. A sub-agent is a session of its own,
 //! begun and ended within its call. What OpenCode has no event for is counted in [`OpenCodeOut::left_out`].
 //!
-//! Below: `ids`, `scopes` (sessions, busy and idle), `turns` (prompts), `steps` (answers), `texts`, `calls`, `changes`
-//! (files), `asks` (permissions and questions).
+//! Below: `ids`, `scopes` (sessions, busy and idle), `turns` (prompts), `steps` (answers), `spent` (tokens and costs),
+//! `texts`, `calls`, `changes` (files), `asks` (permissions and questions).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
@@ -32,6 +32,7 @@ mod calls;
 mod changes;
 mod ids;
 mod scopes;
+mod spent;
 mod steps;
 mod texts;
 mod turns;
@@ -40,7 +41,8 @@ use asks::Ask;
 use calls::Call;
 use ids::Ids;
 use scopes::{About, Scope};
-use steps::{Spent, Step};
+use spent::Spent;
+use steps::Step;
 use texts::TextPart;
 use turns::{Rested, Turn};
 

@@ -8,9 +8,10 @@ use chat_event::payload::{
 use serde_json::Value;
 
 use super::events::SandboxAgent;
-use crate::emit::{Emitter, Place};
+use super::items::Call;
+use crate::emit::{Emitter, Place, hash};
 use crate::tool;
-use crate::value::{list_of, str_of, text_of};
+use crate::value::{fingerprint, list_of, str_of, text_of};
 
 /// What was asked and is not answered.
 #[derive(Debug)]
@@ -82,6 +83,13 @@ impl SandboxAgent {
                 ..PermissionRequest::default()
             };
             emitter.add_as(&format!("{id}:ask"), &place, payload);
+            let wanted = call.map(for_call).or_else(|| Some(for_tool(name, args?)));
+            if let Some(wanted) = wanted {
+                self.asked_for
+                    .entry(wanted)
+                    .or_default()
+                    .push_back(id.clone());
+            }
         }
         self.asks.insert(id, Ask { place, question });
     }
@@ -89,10 +97,8 @@ impl SandboxAgent {
     pub(super) fn resolved(&mut self, emitter: &mut Emitter, kind: &str, data: &Value) {
         let question = kind == "question.resolved";
         let id = id_of(data, question);
-        let place = match self.asks.remove(&id) {
-            Some(ask) => ask.place,
-            None => self.quiet_place(),
-        };
+        let ask = self.asks.remove(&id);
+        let place = ask.map_or_else(|| self.quiet_place(), |ask| ask.place);
         let status = str_of(data, "status").unwrap_or("");
         if question {
             let payload = QuestionResolved {
@@ -115,6 +121,9 @@ impl SandboxAgent {
             "reject" | "denied" => ("deny", None),
             _ => ("cancel", None),
         };
+        if decision == "allow" && self.settled.contains(&id) {
+            return emitter.pass_over("an answer that was told");
+        }
         let payload = PermissionResolved {
             request_id: id.clone(),
             decision: decision.to_owned(),
@@ -124,6 +133,44 @@ impl SandboxAgent {
         };
         emitter.add_as(&format!("{id}:answer"), &place, payload);
     }
+}
+
+impl SandboxAgent {
+    /// The call `native` has its result: what it asked leave for was answered elsewhere. A call that failed may have been
+    /// refused.
+    pub(super) fn settle_ask(
+        &mut self,
+        emitter: &mut Emitter,
+        native: &str,
+        call: &Call,
+        failed: bool,
+    ) {
+        for wanted in [for_call(native), for_tool(&call.name, &call.args)] {
+            let Some(asked) = self.asked_for.get_mut(&wanted) else {
+                continue;
+            };
+            while let Some(id) = asked.pop_front() {
+                let Some(ask) = self.asks.remove(&id) else {
+                    continue;
+                };
+                if failed {
+                    return ask.expire(emitter, &id);
+                }
+                self.settled.insert(&id, ());
+                return ask.resolve(emitter, &id, "allow");
+            }
+        }
+    }
+}
+
+/// Leave for the call `native`.
+fn for_call(native: &str) -> u64 {
+    hash(format!("call:{native}").as_bytes())
+}
+
+/// Leave for a call that is known by what it does.
+fn for_tool(name: &str, args: &Value) -> u64 {
+    hash(format!("tool:{name}").as_bytes()) ^ fingerprint(args)
 }
 
 impl Ask {
@@ -138,13 +185,18 @@ impl Ask {
             };
             emitter.add_as(&event_id, &self.place, payload);
         } else {
-            let payload = PermissionResolved {
-                request_id: id.to_owned(),
-                decision: "cancel".to_owned(),
-                ..PermissionResolved::default()
-            };
-            emitter.add_as(&event_id, &self.place, payload);
+            self.resolve(emitter, id, "cancel");
         }
+    }
+
+    /// A permission is decided, nobody said by whom.
+    fn resolve(self, emitter: &mut Emitter, id: &str, decision: &str) {
+        let payload = PermissionResolved {
+            request_id: id.to_owned(),
+            decision: decision.to_owned(),
+            ..PermissionResolved::default()
+        };
+        emitter.add_as(&format!("{id}:answer"), &self.place, payload);
     }
 }
 

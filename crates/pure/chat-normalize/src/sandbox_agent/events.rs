@@ -10,12 +10,14 @@ use super::FORMAT;
 use super::asks::Ask;
 use super::items::{Call, Over};
 use super::messages::Message;
+use super::users::Told;
 use crate::codex::Files;
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place, hash};
 use crate::facts::Facts;
-use crate::recent::{LATE_SMALL, Recent};
+use crate::recent::{LATE_LARGE, LATE_SMALL, Recent};
 use crate::tool;
+use crate::unanswered::Unanswered;
 use crate::value::{fingerprint, millis_of_rfc3339, str_of, text_of};
 
 /// Reads the events.
@@ -23,13 +25,17 @@ use crate::value::{fingerprint, millis_of_rfc3339, str_of, text_of};
 pub(crate) struct SandboxAgent {
     facts: Facts,
     time_ms: Option<i64>,
-    turn: Option<String>,
+    pub(super) turn: Option<String>,
+    /// What the source calls the turn that runs.
+    named: Option<String>,
     pub(super) n_turns: u64,
     /// Something the agent did in the turn is whole.
     pub(super) answered: bool,
     /// An error was told in the turn, and no message behind it.
     pub(super) failed: bool,
     pub(super) messages: BTreeMap<String, Message>,
+    /// Those of the turns before.
+    pub(super) past: Recent<Message, LATE_LARGE>,
     /// The message that is written, and how many there were.
     pub(super) current: Option<String>,
     pub(super) n_messages: u64,
@@ -39,9 +45,18 @@ pub(crate) struct SandboxAgent {
     pub(super) texts: BTreeMap<u64, String>,
     pub(super) calls: BTreeMap<String, Call>,
     pub(super) n_calls: u64,
+    /// Items of the user's, by their ids, and what was told of any.
+    pub(super) users: Recent<Told>,
+    pub(super) words: Recent<()>,
     /// Calls that have a result, by the hash of their id.
     pub(super) over: BTreeMap<u64, Over>,
+    /// Those of which none came.
+    pub(super) unanswered: Unanswered,
     pub(super) asks: BTreeMap<String, Ask>,
+    /// Which of them ask leave for a call.
+    pub(super) asked_for: BTreeMap<u64, VecDeque<String>>,
+    /// Those that a call's result answered.
+    pub(super) settled: Recent<()>,
     /// The calls that items are, or are the results of, by the items' ids.
     pub(super) tools: Recent<String>,
     pub(super) files: Files,
@@ -167,6 +182,7 @@ impl SandboxAgent {
             None => format!("t{}", self.n_turns),
         };
         self.turn = Some(id.clone());
+        self.named = None;
         self.answered = false;
         self.failed = false;
         let start = TurnStart {
@@ -188,17 +204,16 @@ impl SandboxAgent {
             .collect();
         open.sort();
         for (_, id) in open {
-            self.end_call(emitter, &id, |id| {
-                tool::unanswered(id, outcome == "interrupted")
-            });
+            if let Some(call) = self.end_call(emitter, &id) {
+                let result = tool::unanswered(&call.id, outcome == "interrupted");
+                self.unanswered.give_up(emitter, &id, call.place, result);
+            }
         }
+        self.asked_for.clear();
         for (id, ask) in std::mem::take(&mut self.asks) {
             ask.expire(emitter, &id);
         }
-        self.messages.clear();
-        self.texts.clear();
-        self.left.clear();
-        self.current = None;
+        self.end_messages();
         let place = self.quiet_place();
         let Some(turn) = self.turn.take() else {
             return;
@@ -226,6 +241,28 @@ pub(super) fn outcome_of(said: &Value) -> &'static str {
 }
 
 impl SandboxAgent {
+    /// `turn.started`. OpenCode is busy anew with each of its steps, and the user's words may have begun the turn.
+    fn turn_started(&mut self, emitter: &mut Emitter, event: &Value, named: Option<&str>) {
+        if self.turn.is_none() {
+            // Who begins a turn while none runs works for nobody else.
+            if let Some(native) = text_of(event, "native_session_id") {
+                self.native = Some(native.to_owned());
+                self.of_other = false;
+            }
+        } else if self.of_other {
+            return emitter.pass_over("a turn of another session");
+        } else {
+            let is_other = |named: &str| self.named.as_deref().is_some_and(|known| known != named);
+            if !named.is_some_and(is_other) {
+                self.named = named.map(str::to_owned).or(self.named.take());
+                return emitter.pass_over("a turn that runs");
+            }
+            self.close_turn(emitter, "completed");
+        }
+        self.open_turn(emitter, named);
+        self.named = named.map(str::to_owned);
+    }
+
     /// Whether the same event came before: who takes a stream up again may get some of it twice. Daemons begin to count
     /// anew, so the number alone tells nothing.
     fn has_come(&mut self, event: &Value) -> bool {
@@ -271,13 +308,9 @@ impl Normalizer for SandboxAgent {
         match kind {
             "session.started" => self.started(emitter, event, data),
             "session.ended" => self.session_ended(emitter, data),
-            "turn.started" => {
-                if self.turn.is_some() {
-                    self.close_turn(emitter, "completed");
-                }
-                self.open_turn(emitter, text_of(data, "turn_id"));
-            }
+            "turn.started" => self.turn_started(emitter, event, text_of(data, "turn_id")),
             "turn.ended" if self.turn.is_none() => emitter.pass_over("the end of no turn"),
+            "turn.ended" if self.of_other => emitter.pass_over("the end of another session"),
             "turn.ended" => {
                 let said = data.get("metadata").unwrap_or(&Value::Null);
                 self.close_turn(emitter, outcome_of(said));
@@ -313,12 +346,7 @@ impl Normalizer for SandboxAgent {
     }
 
     fn finish(&mut self, emitter: &mut Emitter) {
-        if self.turn.is_some() {
-            self.close_turn(emitter, "interrupted");
-        }
-        for (id, ask) in std::mem::take(&mut self.asks) {
-            ask.expire(emitter, &id);
-        }
+        self.close_turn(emitter, "interrupted");
         self.write_end(emitter, "end of stream");
     }
 }

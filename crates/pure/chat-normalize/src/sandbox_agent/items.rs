@@ -2,13 +2,13 @@
 //!
 //! A call that is completed is known, it has not run; its result is an item of its own with the same `call_id`.
 
-use chat_event::payload::{Notice, ToolCall, ToolResult};
+use chat_event::payload::{Notice, ToolCall};
 use chat_event::{Extra, Json};
 use serde_json::{Map, Value};
 
 use super::FORMAT;
 use super::events::SandboxAgent;
-use super::messages::text_part;
+use super::parts::text_part;
 use crate::emit::{Emitter, Place, hash};
 use crate::tool;
 use crate::value::{list_of, str_of, text_of};
@@ -21,14 +21,14 @@ pub(crate) struct Call {
     pub(super) order: u64,
     /// The hash of the item it stands in, where it was read.
     item: Option<u64>,
-    name: String,
-    args: Value,
+    pub(super) name: String,
+    pub(super) args: Value,
     pub(super) place: Place,
     announced: bool,
     pub(super) n_outputs: u64,
 }
 
-/// The last call of an id, which has its result.
+/// The last call of an id, which is over.
 #[derive(Debug)]
 pub(crate) struct Over {
     item: Option<u64>,
@@ -148,6 +148,7 @@ impl SandboxAgent {
                 n_outputs: 0,
             };
             self.calls.insert(id.clone(), call);
+            self.unanswered.forget(&id);
         }
         if let Some(call) = self.calls.get_mut(&id) {
             if !call.announced {
@@ -164,7 +165,7 @@ impl SandboxAgent {
         }
     }
 
-    /// Whether the call had its result.
+    /// Whether the call is over, with a result or without.
     pub(super) fn is_over(&self, native: &str) -> bool {
         self.over.contains_key(&hash(native.as_bytes()))
     }
@@ -181,16 +182,9 @@ impl SandboxAgent {
         }
     }
 
-    /// Ends the call `id` with a result.
-    pub(super) fn end_call(
-        &mut self,
-        emitter: &mut Emitter,
-        id: &str,
-        result: impl FnOnce(&str) -> ToolResult,
-    ) {
-        let Some(mut call) = self.calls.remove(id) else {
-            return;
-        };
+    /// Ends the call `id`: its result is to be told.
+    pub(super) fn end_call(&mut self, emitter: &mut Emitter, id: &str) -> Option<Call> {
+        let mut call = self.calls.remove(id)?;
         let over = self.over.entry(hash(id.as_bytes())).or_insert(Over {
             item: None,
             turn: 0,
@@ -200,8 +194,7 @@ impl SandboxAgent {
         over.turn = self.n_turns;
         over.uses = over.uses.saturating_add(1);
         call.announce(emitter);
-        let payload = result(&call.id);
-        emitter.add_as(&format!("{}:result", call.id), &call.place, payload);
+        Some(call)
     }
 }
 

@@ -3,17 +3,22 @@
 //! What a message is begun with and the pieces behind it overlap, so the first is only kept: it is written as the whole
 //! where another item begins, or the turn ends, before the message is completed. A completed message that nobody began
 //! is the one that says the same and was not completed, or the one that is written.
+//!
+//! A message that its turn's end cut off goes on in that turn, whenever more of it comes.
 
-use chat_event::payload::{Notice, Retract, UserMessage};
-use chat_event::{Extra, Json, Payload};
-use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+
+use chat_event::payload::Retract;
+use chat_event::{Extra, Payload};
+use serde_json::Value;
 
 use super::FORMAT;
 use super::events::SandboxAgent;
-use super::results::Beside;
-use crate::emit::{Emitter, hash};
+use super::parts::{text_hash, text_part};
+use super::results::ids_of;
+use crate::emit::{Emitter, Place, hash};
 use crate::speech::{Kind, Part};
-use crate::value::{list_of, str_of, text_of};
+use crate::value::{list_of, str_of};
 
 /// Messages that come in pieces and were left for other items: those that a whole of another id may be, at most.
 const MAX_LEFT: usize = 8;
@@ -23,6 +28,8 @@ const MAX_LEFT: usize = 8;
 pub(crate) struct Message {
     /// The id of its response.
     pub(super) id: String,
+    /// The turn it began in.
+    turn: Option<String>,
     order: u64,
     /// What it was begun with and was not written.
     pending: Vec<(Kind, String)>,
@@ -31,19 +38,64 @@ pub(crate) struct Message {
     /// The events of these pieces.
     pieces: Vec<String>,
     numbers: [u32; 2],
+    /// The texts it told, by hash.
+    told: BTreeSet<u64>,
+    /// What was ended before it was completed.
+    cut_off: Option<CutOff>,
     /// It was completed.
     whole: bool,
+}
+
+/// A text that pieces wrote, and that may be no more than the beginning of it.
+#[derive(Debug)]
+struct CutOff {
+    number: u32,
+    event_id: String,
+    n_bytes: usize,
+    hash: u64,
+}
+
+impl Message {
+    fn place(&self) -> Place {
+        Place {
+            turn_id: self.turn.clone(),
+            ..Place::default()
+        }
+        .in_response(&self.id)
+    }
+
+    /// Whether it is complete, and all of this was told of it.
+    fn has_told(&self, texts: &[(Kind, String)]) -> bool {
+        self.whole
+            && texts
+                .iter()
+                .all(|text| self.told.contains(&text_hash(text)))
+    }
+
+    /// The number that `text` has, where a part that was cut off is the beginning of it; that part is taken back.
+    fn take_back_cut_off(&mut self, emitter: &mut Emitter, text: &str) -> Option<u32> {
+        let is_start = |cut: &mut CutOff| {
+            let start = text.get(..cut.n_bytes);
+            start.is_some_and(|start| hash(start.as_bytes()) == cut.hash)
+        };
+        let cut_off = self.cut_off.take_if(is_start)?;
+        self.retract(emitter, vec![cut_off.event_id]);
+        Some(cut_off.number)
+    }
+
+    fn retract(&self, emitter: &mut Emitter, event_ids: Vec<String>) {
+        let extra = Extra::default();
+        let retract = Retract { event_ids, extra };
+        emitter.add_as(&format!("{}:retract", self.id), &self.place(), retract);
+    }
 }
 
 impl SandboxAgent {
     /// A message that began or is complete.
     pub(super) fn message(&mut self, emitter: &mut Emitter, key: &str, item: &Value, whole: bool) {
         let content = list_of(item, "content");
-        if str_of(item, "role") == Some("user") {
-            if whole || !content.is_empty() {
-                self.user(emitter, key, content);
-            }
-            return;
+        if str_of(item, "role") == Some("user") || self.of_user(item).is_some() {
+            return self.user_item(emitter, key, item);
         }
         let mut texts = Vec::new();
         for part in content {
@@ -52,7 +104,12 @@ impl SandboxAgent {
                 None => self.other_part(emitter, key, part),
             }
         }
-        let key = match (whole, self.messages.contains_key(key)) {
+        let past = self.past.get(key);
+        if !self.in_turn() && past.is_some_and(|past| past.has_told(&texts)) {
+            return emitter.pass_over("a message told before");
+        }
+        let known = self.messages.contains_key(key) || past.is_some_and(|past| !past.whole);
+        let key = match (whole, known) {
             (true, false) => self.completes(&texts).unwrap_or_else(|| key.to_owned()),
             _ => key.to_owned(),
         };
@@ -77,10 +134,8 @@ impl SandboxAgent {
         let texts = match self.messages.get_mut(&key) {
             Some(message) if whole => {
                 message.whole = true;
-                // What another message said, this one says once more.
-                let told = |text: &(Kind, String)| self.texts.get(&text_hash(text)) == Some(&key);
-                let news: Vec<_> = texts.into_iter().filter(|text| !told(text)).collect();
-                message.pending = news;
+                texts.retain(|text| !message.told.contains(&text_hash(text)));
+                message.pending = texts;
                 true
             }
             Some(message) if !texts.is_empty() => {
@@ -92,8 +147,11 @@ impl SandboxAgent {
         if texts {
             self.take_back_thoughts(emitter, &key);
             self.flush(emitter);
-            self.answered = true;
-            self.failed = false;
+            let message = self.messages.get(&key);
+            if message.is_some_and(|message| message.turn == self.turn) {
+                self.answered = true;
+                self.failed = false;
+            }
         }
     }
 
@@ -126,8 +184,13 @@ impl SandboxAgent {
     }
 
     fn need_message(&mut self, emitter: &mut Emitter, key: &str) {
-        self.place(emitter);
-        if !self.messages.contains_key(key) {
+        let is_late = self.past.get(key).is_some_and(|past| !past.whole);
+        if self.messages.contains_key(key) {
+            // It is written.
+        } else if let Some(late) = is_late.then(|| self.past.remove(key)).flatten() {
+            self.messages.insert(key.to_owned(), late);
+        } else {
+            let turn = self.place(emitter).turn_id;
             self.n_messages += 1;
             let id = if key.is_empty() {
                 format!("message-{}", self.n_messages)
@@ -136,6 +199,7 @@ impl SandboxAgent {
             };
             let message = Message {
                 id,
+                turn,
                 order: self.n_messages,
                 ..Message::default()
             };
@@ -153,21 +217,26 @@ impl SandboxAgent {
         if let Some(call) = self.call_of(data) {
             return self.output(emitter, &call, piece);
         }
-        let named = ["item_id", "native_item_id"]
-            .iter()
-            .filter_map(|key| text_of(data, key))
+        if let Some(told) = self.of_user(data) {
+            return self.user_piece(emitter, told, data, piece);
+        }
+        let named = ids_of(data)
             .find(|id| self.messages.contains_key(*id))
             .map(str::to_owned);
-        let id = text_of(data, "item_id").or_else(|| text_of(data, "native_item_id"));
+        let id = ids_of(data).next();
         let key = named
             .or_else(|| self.current.clone().filter(|_| id.is_none()))
             .or_else(|| id.map(str::to_owned))
             .unwrap_or_default();
+        let text = [(Kind::Text, piece.to_owned())];
+        let past = self.past.get(&key);
+        if !self.in_turn() && past.is_some_and(|past| past.has_told(&text)) {
+            return emitter.pass_over("a message told before");
+        }
         if self.current.as_deref() != Some(&key) {
             self.leave(emitter);
         }
         self.need_message(emitter, &key);
-        let place = self.quiet_place();
         // A thought that the message was begun with stands before its text.
         let thought = self.messages.get(&key).is_some_and(|message| {
             let thoughts = |(kind, _): &(Kind, String)| *kind == Kind::Thinking;
@@ -180,12 +249,12 @@ impl SandboxAgent {
         let Some(message) = self.messages.get_mut(&key) else {
             return;
         };
-        let response = message.id.clone();
+        let place = message.place();
         let numbers = &mut message.numbers;
         let part = message.part.get_or_insert_with(|| {
             let number = numbers[0];
             numbers[0] = number.saturating_add(1);
-            Part::new(place.in_response(&response), Kind::Text, number)
+            Part::new(place, Kind::Text, number)
         });
         let n_before = emitter.out.len();
         part.add(emitter, piece);
@@ -254,15 +323,8 @@ impl SandboxAgent {
         message.part = None;
         message.numbers[0] = message.numbers[0].saturating_sub(1);
         let event_ids = std::mem::take(&mut message.pieces);
-        let id = message.id.clone();
-        let place = self.quiet_place().in_response(&id);
         if !event_ids.is_empty() {
-            let extra = Extra::default();
-            emitter.add_as(
-                &format!("{id}:retract"),
-                &place,
-                Retract { event_ids, extra },
-            );
+            message.retract(emitter, event_ids);
         }
     }
 
@@ -271,20 +333,23 @@ impl SandboxAgent {
         let Some(key) = self.current.take() else {
             return;
         };
-        let place = self.quiet_place();
         let Some(message) = self.messages.get_mut(&key) else {
             return;
         };
         message.pieces.clear();
-        let place = place.in_response(&message.id);
+        let place = message.place();
         for (kind, text) in std::mem::take(&mut message.pending) {
-            let said = self.texts.get(&text_hash(&(kind, text.clone())));
-            if message.part.is_none() && said == Some(&key) {
+            let print = text_hash(&(kind, text.clone()));
+            if message.part.is_none() && message.told.contains(&print) {
                 emitter.pass_over("a message told before");
                 continue;
             }
-            self.texts
-                .insert(text_hash(&(kind, text.clone())), key.clone());
+            message.told.insert(print);
+            self.texts.insert(print, key.clone());
+            let cut_off = match kind {
+                Kind::Text if message.whole => message.take_back_cut_off(emitter, &text),
+                Kind::Text | Kind::Thinking => None,
+            };
             if kind == Kind::Text
                 && let Some(part) = message.part.take()
             {
@@ -296,112 +361,39 @@ impl SandboxAgent {
                 }
                 continue;
             }
-            let number = match kind {
+            let next = match kind {
                 Kind::Text => &mut message.numbers[0],
                 Kind::Thinking => &mut message.numbers[1],
             };
-            let part = Part::new(place.clone(), kind, *number);
-            *number = number.saturating_add(1);
-            part.end_as(emitter, text);
+            let number = cut_off.unwrap_or(*next);
+            *next = (*next).max(number.saturating_add(1));
+            Part::new(place.clone(), kind, number).end_as(emitter, text);
         }
         if let Some(part) = message.part.take() {
-            self.texts.insert(
-                text_hash(&(Kind::Text, part.text().to_owned())),
-                key.clone(),
-            );
-            part.end(emitter);
+            let print = text_hash(&(Kind::Text, part.text().to_owned()));
+            message.told.insert(print);
+            self.texts.insert(print, key.clone());
+            let (number, n_bytes) = (part.number, part.text().len());
+            let hash = hash(part.text().as_bytes());
+            let event_id = part.end(emitter).filter(|_| !message.whole);
+            message.cut_off = event_id.map(|event_id| CutOff {
+                number,
+                event_id,
+                n_bytes,
+                hash,
+            });
         }
     }
 
-    /// What the user says begins a turn, unless the one that runs was not answered yet.
-    fn user(&mut self, emitter: &mut Emitter, key: &str, content: &[Value]) {
-        let mut text = String::new();
-        let mut attached = Vec::new();
-        let mut unread = Vec::new();
-        for part in content {
-            match (text_part(part), attachment(part)) {
-                (Some((_, more)), _) => text.push_str(&more),
-                (None, Some(attachment)) => attached.push(attachment),
-                (None, None) => unread.push(part),
+    /// The turn is over: its messages may go on, or be said again.
+    pub(super) fn end_messages(&mut self) {
+        for (key, message) in std::mem::take(&mut self.messages) {
+            if !key.is_empty() {
+                self.past.insert(&key, message);
             }
         }
-        let said = text_hash(&(Kind::Text, format!("user:{key}:{text}")));
-        if self.texts.contains_key(&said) {
-            return emitter.pass_over("an item begun again");
-        }
-        self.flush(emitter);
-        if self.answered && self.calls.is_empty() {
-            self.close_turn(emitter, "completed");
-        }
-        let place = self.place(emitter);
-        self.texts.insert(said, key.to_owned());
-        let payload = UserMessage {
-            text: text.into(),
-            attachments: (!attached.is_empty()).then(|| Json::from(Value::Array(attached))),
-            ..UserMessage::default()
-        };
-        let id = if key.is_empty() { "user" } else { key };
-        emitter.add_as(&format!("{id}:user"), &place, payload);
-        for part in unread {
-            emitter.raw(&place, FORMAT, "a part of a message", part);
-        }
+        self.texts.clear();
+        self.left.clear();
+        self.current = None;
     }
-
-    /// A part of a message that is no text.
-    fn other_part(&mut self, emitter: &mut Emitter, key: &str, part: &Value) {
-        match str_of(part, "type") {
-            Some("tool_call") => self.call_part(emitter, key, part, None, true),
-            Some("tool_result") => self.result_part(emitter, part, Beside::default()),
-            Some("status") => self.status_part(emitter, part),
-            Some("image" | "file_ref") => {
-                let place = self.place(emitter);
-                let mut extra = Extra::default();
-                if let Some(attachment) = attachment(part) {
-                    extra.insert("attachments", Json::from(Value::Array(vec![attachment])));
-                }
-                let notice = Notice {
-                    level: "info".to_owned(),
-                    text: text_of(part, "path").unwrap_or("a file").to_owned(),
-                    source: Some("agent".to_owned()),
-                    extra,
-                    ..Notice::default()
-                };
-                emitter.add("file", &place, notice);
-            }
-            Some(_) | None => {
-                let place = self.quiet_place();
-                emitter.raw(&place, FORMAT, "a part of a message", part);
-            }
-        }
-    }
-}
-
-/// The text of a part: said, or thought. Old converters keep a thought as `json`.
-pub(super) fn text_part(part: &Value) -> Option<(Kind, String)> {
-    match str_of(part, "type") {
-        Some("text") => Some((Kind::Text, str_of(part, "text")?.to_owned())),
-        Some("reasoning") => Some((Kind::Thinking, str_of(part, "text")?.to_owned())),
-        Some("json") => {
-            let held = part.get("json")?;
-            let thought =
-                str_of(held, "thinking").filter(|_| str_of(held, "type") == Some("thinking"));
-            Some((Kind::Thinking, thought?.to_owned()))
-        }
-        Some(_) | None => None,
-    }
-}
-
-pub(super) fn text_hash(text: &(Kind, String)) -> u64 {
-    hash(format!("{:?}:{}", text.0, text.1).as_bytes())
-}
-
-/// A picture or a file, as a reference.
-pub(super) fn attachment(part: &Value) -> Option<Value> {
-    let path = text_of(part, "path")?;
-    let mut made = Map::new();
-    made.insert("name".to_owned(), path.into());
-    let media = text_of(part, "mime").unwrap_or("application/octet-stream");
-    made.insert("mediaType".to_owned(), media.into());
-    made.insert("ref".to_owned(), path.into());
-    Some(Value::Object(made))
 }

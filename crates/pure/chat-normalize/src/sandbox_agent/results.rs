@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::FORMAT;
 use super::events::SandboxAgent;
-use super::messages::attachment;
+use super::parts::attachment;
 use crate::codex::of_item;
 use crate::edit::{edits_summary, file_edit};
 use crate::emit::Emitter;
@@ -111,23 +111,34 @@ impl SandboxAgent {
         }
     }
 
-    /// A result.
+    /// A result. One that comes behind the end of its turn stands in that turn, with its call.
     pub(super) fn result_part(&mut self, emitter: &mut Emitter, part: &Value, beside: Beside) {
-        let place = self.place(emitter);
         let Some(id) = text_of(part, "call_id").map(str::to_owned) else {
+            let place = self.quiet_place();
             return emitter.raw(&place, FORMAT, "a result without a call", part);
         };
         if !self.calls.contains_key(&id) {
-            if self.is_over(&id) {
+            let is_late = self.unanswered.contains(&id);
+            if self.is_over(&id) && !is_late {
                 return emitter.pass_over("a second result");
             }
-            let call = call_of_details(&id, beside.details.as_ref());
-            self.call_part(emitter, "", &call, None, false);
+            if !is_late {
+                let call = call_of_details(&id, beside.details.as_ref());
+                self.call_part(emitter, "", &call, None, false);
+            }
         }
+        let (call_id, place) = match self.end_call(emitter, &id) {
+            Some(call) => {
+                self.settle_ask(emitter, &id, &call, beside.failed);
+                self.answered = true;
+                (call.id, call.place)
+            }
+            None => match self.unanswered.take_back(&id) {
+                Some(given_up) => (given_up.call_id, given_up.place),
+                None => return,
+            },
+        };
         let text = output_of(part.get("output").unwrap_or(&Value::Null));
-        let call_place = self.calls.get(&id).map(|call| call.place.clone());
-        let call_place = call_place.unwrap_or(place);
-        let call_id = self.call_id(&id);
         let edits = match beside.failed {
             true => Vec::new(),
             false => self.edits(&call_id, &text, &beside),
@@ -144,8 +155,8 @@ impl SandboxAgent {
             true => tool::error(None, "the tool failed"),
             false => tool::error(None, &text),
         };
-        self.end_call(emitter, &id, |id| ToolResult {
-            tool_call_id: id.to_owned(),
+        let result = ToolResult {
+            tool_call_id: call_id.clone(),
             result: Json::string(&text),
             error: beside.failed.then(failed),
             summary: match edits.is_empty() {
@@ -154,10 +165,10 @@ impl SandboxAgent {
             },
             extra,
             ..ToolResult::default()
-        });
-        self.answered = true;
+        };
+        emitter.add_as(&format!("{call_id}:result"), &place, result);
         for edit in edits {
-            emitter.add_as(&format!("{call_id}:edit"), &call_place, edit);
+            emitter.add_as(&format!("{call_id}:edit"), &place, edit);
         }
     }
 
@@ -183,7 +194,7 @@ impl SandboxAgent {
 }
 
 /// The ids of an item, or those that a piece names.
-fn ids_of(item: &Value) -> impl Iterator<Item = &str> {
+pub(super) fn ids_of(item: &Value) -> impl Iterator<Item = &str> {
     let ids = ["item_id", "native_item_id"].into_iter();
     ids.filter_map(|key| text_of(item, key))
 }

@@ -19,7 +19,10 @@ impl SandboxAgent {
         match label {
             "turn.started" | "agent_start" => emitter.pass_over(label),
             // The end of a sub-agent's session is none of this one.
-            "turn.completed" | "session.idle" | "agent_end" if !self.of_other => {
+            "turn.completed" | "session.idle" | "agent_end" if self.of_other => {
+                emitter.pass_over("the end of another session");
+            }
+            "turn.completed" | "session.idle" | "agent_end" => {
                 if let Some(error) = said.get("error").filter(|error| error.is_object()) {
                     self.failed_with(emitter, "turn_failed", error);
                 }
@@ -29,6 +32,16 @@ impl SandboxAgent {
                     emitter.pass_over("the end of no turn");
                 }
             }
+            "session.status" => match text_of(&said, "type") {
+                Some("retry") => {
+                    let place = self.quiet_place();
+                    let message = text_of(&said, "message").map(str::to_owned);
+                    emitter.retrying(&place, message);
+                }
+                // What begins and ends then comes beside it.
+                Some("busy" | "idle") => emitter.pass_over(label),
+                Some(_) | None => self.progress(emitter, label, detail),
+            },
             "session.error" if text_of(&said, "name") == Some("MessageAbortedError") => {
                 let place = self.quiet_place();
                 let interrupt = Interrupt {

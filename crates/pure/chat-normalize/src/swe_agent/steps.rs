@@ -84,13 +84,13 @@ pub(crate) fn of_trajectory(
             continue;
         }
         let title = open_file.title(action);
-        let call_id = call(track, emitter, &response, (action, title), known);
+        let asked = call(track, emitter, &response, (action, title), known);
         let took = step.get("execution_time").and_then(Value::as_f64);
         let output = text(step.get("observation"));
         open_file.after(action, &output);
-        result(track, emitter, &call_id, &output, took);
+        result(track, emitter, &asked.native, &output, took);
         if action.trim() == "submit" || action.starts_with("submit ") {
-            submitted_by = call_id;
+            submitted_by = asked.id;
         }
     }
     for left in answers {
@@ -134,11 +134,11 @@ pub(crate) fn of_history(
                 if !action.is_empty() {
                     let title = open_file.title(action);
                     let known = Some(asked(item));
-                    let call_id = call(track, emitter, &response, (action, title), known);
+                    let asked = call(track, emitter, &response, (action, title), known);
                     if action.trim() == "submit" {
-                        submitted_by.clone_from(&call_id);
+                        submitted_by = asked.id;
                     }
-                    open = Some((call_id, action));
+                    open = Some((asked.native, action));
                 }
             }
             Some("user" | "tool") => match open.take() {
@@ -170,34 +170,42 @@ fn thoughts(track: &mut Track, emitter: &mut Emitter, response: &str, blocks: &[
     }
 }
 
-/// Tells a call, and gives the id under which it waits.
+/// A call that was told.
+struct Called {
+    /// Under which it waits for its result.
+    native: String,
+    /// Which its events bear.
+    id: String,
+}
+
+/// Tells a call.
 fn call(
     track: &mut Track,
     emitter: &mut Emitter,
     response: &str,
     (action, title): (&str, String),
     known: Option<Asked<'_>>,
-) -> String {
+) -> Called {
     let known = known.unwrap_or(Asked {
         thoughts: &[],
         id: None,
         name: None,
         args: None,
     });
-    let id = known.id.unwrap_or_else(|| format!("{response}.call"));
+    let native = known.id.unwrap_or_else(|| format!("{response}.call"));
     let name = known.name.unwrap_or_else(|| "shell".to_owned());
     let args = known.args.filter(Value::is_object);
     let args = args.unwrap_or_else(|| json!({"command": action}));
     let new = NewCall {
-        id: &id,
+        id: &native,
         response_id: response,
         name: &name,
         args: &args,
         title: Some(title),
         kind: tools::kind(action),
     };
-    track.call(emitter, new);
-    id
+    let id = track.call(emitter, new);
+    Called { native, id }
 }
 
 fn result(track: &mut Track, emitter: &mut Emitter, id: &str, output: &str, took: Option<f64>) {

@@ -37,9 +37,9 @@ fn tools_that_the_service_runs_have_their_results() {
         "call i1 code_interpreter",
         "result i1 1\n",
         "call g1 image_generation",
-        "result g1 [{\"type\":\"image\",\"mediaType\":\"image/png\",\"data\":\"AAAA\"}]",
+        "result g1 [{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"AAAA\"}]",
         "call s1 shell",
-        "result s1 a\nb",
+        "failed s1 exit_code",
         "done Done",
         "raw {\"type\":\"dream\",\"id\":\"d1\"}",
         "usage response 5/2",
@@ -218,4 +218,48 @@ fn the_last_word_of_a_response_counts_once() {
             "end completed"
         ]
     );
+}
+
+/// A stream says with an event why it failed, and then of the response that it did.
+#[test]
+fn a_response_that_an_error_ended_fails_once() {
+    let asked = json!({"model": "m", "input": [{"role": "user", "content": "Hi"}]});
+    let created = event(
+        "created",
+        json!({"sequence_number": 0, "response": {"id": "r1", "object": "response"}}),
+    );
+    let error = json!({"type": "error", "sequence_number": 2,
+        "error": {"type": "insufficient_quota", "code": "insufficient_quota", "message": "no quota"}});
+    let failed = event(
+        "failed",
+        json!({"sequence_number": 3, "response": {"id": "r1", "object": "response", "status": "failed", "output": [],
+            "error": {"code": "insufficient_quota", "message": "no quota"},
+            "usage": {"input_tokens": 9, "output_tokens": 0}}}),
+    );
+    let mut lines = vec![
+        asked.clone(),
+        created,
+        error,
+        failed.clone(),
+        failed["response"].clone(),
+    ];
+    let mut expected = vec![
+        "turn user",
+        "user Hi",
+        "error insufficient_quota no quota",
+        "usage response 9/0",
+        "end failed",
+    ];
+    assert_eq!(responses(&lines), expected);
+    // The same is asked again, and a server may give the answer the same id.
+    let message = json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi"}]});
+    lines.extend([asked, response("r1", "incomplete", &[message])]);
+    expected.pop();
+    expected.extend([
+        "done Hi",
+        "usage response 5/2",
+        "notice the answer was cut short: incomplete",
+        "end completed",
+    ]);
+    assert_eq!(responses(&lines), expected);
 }

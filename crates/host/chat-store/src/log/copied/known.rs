@@ -28,7 +28,7 @@ impl Log {
         let mut by_number: Option<BTreeMap<u64, ChatEvent>> = None;
         let mut differs = None;
         let after = first.saturating_sub(1);
-        self.snapshot(after, Arc::default())?
+        self.snapshot_of(self.files.reader()?, after, Arc::default())
             .walk(after, &mut |seq, line| {
                 if known.get(&seq).is_none_or(|stored| stored.line != line) {
                     let by_number = by_number.get_or_insert_with(|| {

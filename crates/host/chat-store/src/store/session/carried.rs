@@ -4,7 +4,6 @@ use std::fs::File;
 
 use super::Session;
 use crate::error::Error;
-use crate::log::Files;
 use crate::log_bytes::LogBytes;
 
 impl Session {
@@ -12,10 +11,10 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// Where the disk refuses.
+    /// Where the disk refuses, and where a segment that the log is known to have is missing; so while they are read.
     pub fn log_bytes(&self) -> Result<LogBytes, Error> {
-        let newest = Files::of_one(&self.store()?.dir, &self.id.stem()).newest();
-        LogBytes::open(&newest).map_err(|why| Error::io("read the log", &newest, why))
+        let files = self.files(&*self.held()?, &*self.store()?);
+        LogBytes::open_of(&files).map_err(|why| Error::io("read the log", &files.newest(), why))
     }
 
     /// A body of this folder, opened, and its length; `None` where it is not here. It is not looked for elsewhere.

@@ -131,7 +131,12 @@ impl Conversation {
         let Some(call) = self.calls.get_mut(&key) else {
             return;
         };
-        if let Some(first) = &call.result {
+        let comes_late = call
+            .result
+            .as_ref()
+            .is_some_and(ToolResult::is_empty_handed)
+            && !result.is_empty_handed();
+        if let Some(first) = call.result.as_ref().filter(|_| !comes_late) {
             // The first result stands; another one that says something else is counted.
             if first.result != result.result || first.error != result.error {
                 call.n_other_results += 1;
@@ -148,7 +153,10 @@ impl Conversation {
         let called = call.called;
         self.add_bytes(home, result.result.text_len() + OVERHEAD_BYTES);
         self.own(event, home, Owner::Call(key));
-        if called && let Some(response) = self.response_mut(home) {
+        if called
+            && !comes_late
+            && let Some(response) = self.response_mut(home)
+        {
             response.n_open_calls = response.n_open_calls.saturating_sub(1);
         }
         // What a model says after a result is another message.

@@ -56,7 +56,13 @@ impl Told {
         // What a survivor of compaction stands for began with its first piece.
         let first = Folded::of(event).and_then(|folded| folded.events().next());
         let began_ms = first.and_then(|first| first.timestamp).or(event.timestamp);
-        for at_ms in [began_ms, event.timestamp].into_iter().flatten() {
+        let times = [began_ms, event.timestamp].into_iter().flatten();
+        // When a log was begun says nothing of the session in it.
+        let is_of_file = matches!(
+            event.payload,
+            Payload::LogStart(_) | Payload::LogEpoch(_) | Payload::LogEnd(_)
+        );
+        for at_ms in times.filter(|_| !is_of_file) {
             let (first, last) = self.span_ms.unwrap_or((at_ms, at_ms));
             self.span_ms = Some((first.min(at_ms), last.max(at_ms)));
         }

@@ -73,9 +73,10 @@ impl TokenCounts {
         }
     }
 
-    /// Read and written, without the cache.
-    pub fn total(self) -> u64 {
-        self.input_tokens.saturating_add(self.output_tokens)
+    /// Those that were worked on for the first time, as [`Usage::fresh_tokens`].
+    pub fn fresh(self) -> u64 {
+        let read = self.input_tokens.saturating_add(self.cache_write_tokens);
+        read.saturating_add(self.output_tokens)
     }
 }
 
@@ -374,7 +375,7 @@ impl UsageCount {
     }
 
     fn add_session(&mut self, figures: Figures, cumulative: bool) {
-        let total = |figures: Figures| figures.tokens.map(TokenCounts::total);
+        let total = |figures: Figures| figures.tokens.map(TokenCounts::fresh);
         // Less than before means that the source began to count anew.
         let anew = total(figures).is_some_and(|told| Some(told) < total(self.session));
         if !cumulative || anew {

@@ -71,7 +71,13 @@ impl ClaudeTranscript {
         }
     }
 
-    fn write_usage(&mut self, emitter: &mut Emitter, (chain, message_id, usage): Used) {
+    fn write_usage(&mut self, emitter: &mut Emitter, used: Used) {
+        let Used {
+            chain,
+            message_id,
+            usage,
+            so_far,
+        } = used;
         let mut place = self.place(chain.as_ref());
         let response_id = match self.session.messages.get(&message_id) {
             Some(message) => {
@@ -84,7 +90,15 @@ impl ClaudeTranscript {
             }
         };
         let place = place.in_response(&response_id);
-        emitter.add_as(&format!("{response_id}:usage"), &place, usage);
+        let tag = if so_far { "usage.so-far" } else { "usage" };
+        emitter.add_as(&format!("{response_id}:{tag}"), &place, usage);
+    }
+
+    /// Nothing came for a while: the newest answers' tokens are told, as far as they are known.
+    pub(super) fn usage_at_rest(&mut self, emitter: &mut Emitter) {
+        for used in self.pending_usage.rest() {
+            self.write_usage(emitter, used);
+        }
     }
 
     pub(super) fn flush_usage(&mut self, emitter: &mut Emitter) {

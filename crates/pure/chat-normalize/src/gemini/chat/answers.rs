@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{FORMAT, GeminiChat, Known};
 use crate::emit::{Emitter, Place, hash};
 use crate::gemini::{messages, tools};
-use crate::track::NewCall;
+use crate::track::{NewCall, text_in, thought_in};
 use crate::value::{list_of, str_of, text_of};
 
 impl GeminiChat {
@@ -38,28 +38,43 @@ impl GeminiChat {
         if thoughts.is_empty() && known.thoughts.is_empty() {
             thoughts = messages::thought_parts(message);
         }
+        let mut says_more = is_new;
         for (part, thought) in thoughts.iter().enumerate() {
             let told = hash(thought.as_bytes());
-            if known.thoughts.get(part) != Some(&told) {
-                match known.thoughts.get_mut(part) {
-                    Some(before) => *before = told,
-                    None => known.thoughts.push(told),
-                }
-                let part = u32::try_from(part).unwrap_or(u32::MAX);
-                self.track.thought(emitter, id, part, thought, false);
+            let before = known.thoughts.get_mut(part);
+            if before.as_ref().is_some_and(|before| before.0 == told) {
+                continue;
+            }
+            says_more = true;
+            take_back(emitter, &place, before.as_ref().map(|before| &before.1));
+            let number = u32::try_from(part).unwrap_or(u32::MAX);
+            let event_id = thought_in(emitter, &place, number, thought, false);
+            match before {
+                Some(before) => *before = (told, event_id),
+                None => known.thoughts.push((told, event_id)),
             }
         }
         let said = messages::answered(message);
         let told = hash(said.text.as_bytes());
-        if !said.text.is_empty() && known.text != told {
-            known.text = told;
-            self.track.text(emitter, id, 0, &said.text);
+        let before = known.text.as_ref();
+        if !said.text.is_empty() && before.is_none_or(|before| before.0 != told) {
+            says_more = true;
+            take_back(emitter, &place, before.map(|before| &before.1));
+            known.text = Some((told, text_in(emitter, &place, 0, &said.text)));
         }
-        for attachment in &said.attachments {
+        for (at, attachment) in said.attachments.iter().enumerate() {
+            let told = hash(attachment.to_string().as_bytes());
+            match known.attachments.get_mut(at) {
+                Some(before) if *before == told => continue,
+                Some(before) => *before = told,
+                None => known.attachments.push(told),
+            }
+            says_more = true;
             emitter.raw(&place, FORMAT, "attachment of an answer", attachment);
         }
         self.tokens(emitter, &mut known, &place, message);
         let calls = list_of(message, "toolCalls");
+        let n_before = emitter.report.events;
         for call in calls {
             if is_current {
                 self.call(emitter, &mut known, key, id, call);
@@ -72,7 +87,9 @@ impl GeminiChat {
         if is_current && is_new && calls.is_empty() {
             self.asked_in_parts(emitter, &mut known, key, id, message);
         }
-        if is_current {
+        says_more |= emitter.report.events > n_before;
+        // What was told before says nothing of how the turn stands now: it may have been stopped since.
+        if is_current && says_more {
             // A message that was set anew has its calls among its parts.
             let calls_on = !calls.is_empty() || messages::asked(message).next().is_some();
             let done = !calls_on && !said.text.is_empty();
@@ -92,13 +109,7 @@ impl GeminiChat {
         known.tokens = told;
         let id = place.response_id.clone().unwrap_or_default();
         // Figures that were corrected stand in for the first ones, so that sums are right.
-        if let Some(before) = known.usage_id.take() {
-            let retract = Retract {
-                event_ids: vec![before],
-                extra: Extra::default(),
-            };
-            emitter.add_as(&format!("{id}:retract"), place, retract);
-        }
+        take_back(emitter, place, known.usage_id.as_ref());
         let event = emitter.add_as(&format!("{id}:usage"), place, usage);
         known.usage_id = Some(event.id.clone());
     }
@@ -175,5 +186,17 @@ impl GeminiChat {
                 self.track.edit(emitter, &ended, edit);
             }
         }
+    }
+}
+
+/// What was said `before` is said otherwise now.
+fn take_back(emitter: &mut Emitter, place: &Place, before: Option<&String>) {
+    if let Some(before) = before {
+        let retract = Retract {
+            event_ids: vec![before.clone()],
+            extra: Extra::default(),
+        };
+        let id = place.response_id.as_deref().unwrap_or("");
+        emitter.add_as(&format!("{id}:retract"), place, retract);
     }
 }

@@ -25,8 +25,11 @@ impl OpenAiResponses {
                 emitter.pass_over("an answer that was said before");
             }
             "completed" | "incomplete" | "failed" | "cancelled" | "done" => {
-                self.begin(emitter, response);
                 let status = text_of(response, "status").unwrap_or(kind).to_owned();
+                if self.has_failed(response, &status) {
+                    return self.end_failed(emitter, response);
+                }
+                self.begin(emitter, response);
                 self.end(emitter, response, &status);
             }
             "output_item.added" => self.item_began(emitter, item, event),

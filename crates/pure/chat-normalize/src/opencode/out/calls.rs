@@ -32,7 +32,7 @@ pub(super) struct Call {
     executes: bool,
     pub(super) title: Option<String>,
     input: Value,
-    /// About how much that is.
+    /// About how much that is; of a call that is over, with what it gave.
     n_bytes: usize,
     start_ms: i64,
     output: String,
@@ -43,6 +43,9 @@ pub(super) struct Call {
     /// What it changed, one file each.
     pub(super) edits: Vec<Value>,
     pub(super) edit_bytes: usize,
+    /// How many of those were told, and about how much was told with them.
+    n_told_edits: usize,
+    told_bytes: usize,
 }
 
 #[derive(Debug, Default)]

@@ -12,6 +12,9 @@ use crate::edit::shown_path;
 /// Diffs beyond this are told by their calls only.
 const MAX_KEPT_BYTES: usize = 1024 * 1024;
 
+/// About how much is told of a change beside its path and its diff.
+const EDIT_BYTES: usize = 150;
+
 /// Changes that one call tells, and files that a turn tells.
 const MAX_EDITS: usize = 1000;
 const MAX_FILES: usize = 10_000;
@@ -37,18 +40,17 @@ impl Changes {
         if self.files.len() >= MAX_FILES && !self.files.contains_key(&edit.file_path) {
             return false;
         }
-        let status = match edit.change_type.as_str() {
-            "created" => "added",
-            "deleted" => "deleted",
-            _ => "modified",
-        };
         let file = self.files.entry(edit.file_path.clone()).or_default();
         file.added = file.added.saturating_add(u64::from(edit.lines_added));
         file.removed = file.removed.saturating_add(u64::from(edit.lines_removed));
-        // What was made and changed in one turn was made in it.
-        if file.status != "added" || status == "deleted" {
-            file.status = status;
-        }
+        file.status = match (file.status, edit.change_type.as_str()) {
+            (_, "deleted") => "deleted",
+            // What was there before the turn, and is there after it, was changed.
+            ("deleted", "created") => "modified",
+            // What was made and changed in one turn was made in it.
+            ("added", _) | (_, "created") => "added",
+            _ => "modified",
+        };
         self.n_bytes += patch.len() + edit.file_path.len();
         if self.n_bytes <= MAX_KEPT_BYTES {
             file.patches.push_str(patch);
@@ -82,7 +84,7 @@ impl OpenCodeOut {
         let cwd = Some(self.cwd()).filter(|cwd| !cwd.is_empty());
         let relative = shown_path(cwd, &edit.file_path);
         let patch = patch_of(edit);
-        let n_bytes = patch.len() + edit.file_path.len();
+        let n_bytes = EDIT_BYTES + patch.len() + edit.file_path.len();
         if let Some(no) = self.open_turn_of(event.turn_id.as_ref())
             && let Some(turn) = self.turns.get_mut(&no)
             && !turn.changes.add(edit, &patch)
@@ -112,7 +114,6 @@ impl OpenCodeOut {
         let call = self.calls.get_mut(&edit.tool_call_id);
         let known = call.is_some();
         if let Some(call) = call {
-            // The call tells all of its changes with each.
             let fits = call.edits.len() < MAX_EDITS && call.edit_bytes <= MAX_KEPT_BYTES;
             if fits {
                 call.edit_bytes += n_bytes;
@@ -123,7 +124,7 @@ impl OpenCodeOut {
                 self.tell("file.edited", json!({"file": edit.file_path}));
             }
             if fits {
-                self.tell_late(&edit.tool_call_id);
+                self.tell_edits(&edit.tool_call_id);
             } else {
                 self.leave_out("a change beyond those that a call can tell");
             }

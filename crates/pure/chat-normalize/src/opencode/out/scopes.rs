@@ -4,6 +4,7 @@ use chat_event::ChatEvent;
 use chat_event::payload::SessionStart;
 use serde_json::{Value, json};
 
+use super::spent::Spent;
 use super::{OpenCodeOut, ids};
 
 /// Sub-agents of sub-agents: deeper ones stand in the session of the deepest that has one.
@@ -41,8 +42,7 @@ pub(super) struct Scope {
     pub(super) step: Option<u64>,
     /// All answers that are not whole.
     pub(super) open_steps: Vec<u64>,
-    pub(super) cost_usd: f64,
-    pub(super) tokens: Tokens,
+    pub(super) spent: Spent,
     closing: bool,
 }
 
@@ -206,8 +206,8 @@ impl OpenCodeOut {
             "path": "",
             "title": title,
             "agent": self.agent(),
-            "cost": of.cost_usd,
-            "tokens": of.tokens.to_json(),
+            "cost": of.spent.cost_usd,
+            "tokens": of.spent.tokens.to_json(),
             "time": {"created": created_ms, "updated": self.now_ms},
         });
         if let Some(model) = &self.about.model {

@@ -6,22 +6,15 @@
 use std::collections::BTreeSet;
 
 use chat_event::ChatEvent;
-use chat_event::payload::{Compaction, Usage};
+use chat_event::payload::Compaction;
 use serde_json::{Value, json};
 
 use super::OpenCodeOut;
 use super::scopes::Tokens;
-use crate::value::{amount_of, count_of};
+use super::spent::Spent;
 
 /// Answers that are open at the same time, and responses that are one answer; with more, the oldest is closed.
 const MAX_OPEN: usize = 1024;
-
-/// What a step used.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Spent {
-    pub(super) tokens: Tokens,
-    pub(super) cost_usd: f64,
-}
 
 /// An answer that is not whole.
 #[derive(Debug, Default)]
@@ -44,6 +37,8 @@ pub(super) struct Step {
     spent_by: String,
     error: Option<Value>,
     pub(super) files: BTreeSet<String>,
+    /// Calls that changed something since they told it last.
+    pub(super) untold_edits: BTreeSet<String>,
     pub(super) last_part: String,
     model: Option<String>,
     agent: String,
@@ -51,53 +46,12 @@ pub(super) struct Step {
     finished: bool,
 }
 
-impl Spent {
-    /// As OpenCode says it: what was thought is not among what was written.
-    pub(super) fn of_json(usage: &Value) -> Self {
-        let count = |key: &str| count_of(usage, key).unwrap_or(0);
-        Spent {
-            tokens: Tokens {
-                input: count("inputTokens"),
-                output: count("outputTokens").saturating_sub(count("reasoningTokens")),
-                reasoning: count("reasoningTokens"),
-                cache_read: count("cacheReadTokens"),
-                cache_write: count("cacheWriteTokens"),
-            },
-            cost_usd: amount_of(usage, "costUsd").unwrap_or(0.0),
-        }
-    }
-
-    fn of(usage: &Usage) -> Self {
-        let reasoning = usage.reasoning_tokens.unwrap_or(0);
-        Spent {
-            tokens: Tokens {
-                input: usage.input_tokens,
-                output: usage.output_tokens.saturating_sub(reasoning),
-                reasoning,
-                cache_read: usage.cache_read_tokens.unwrap_or(0),
-                cache_write: usage.cache_write_tokens.unwrap_or(0),
-            },
-            cost_usd: usage.cost_usd.unwrap_or(0.0),
-        }
-    }
-
-    pub(super) fn is_nothing(&self) -> bool {
-        *self == Spent::default()
-    }
-
-    /// What came on top of `before`.
-    fn since(&self, before: &Spent) -> Spent {
-        let (now, then) = (&self.tokens, &before.tokens);
-        Spent {
-            tokens: Tokens {
-                input: now.input.saturating_sub(then.input),
-                output: now.output.saturating_sub(then.output),
-                reasoning: now.reasoning.saturating_sub(then.reasoning),
-                cache_read: now.cache_read.saturating_sub(then.cache_read),
-                cache_write: now.cache_write.saturating_sub(then.cache_write),
-            },
-            cost_usd: (self.cost_usd - before.cost_usd).max(0.0),
-        }
+impl Step {
+    /// It was said what it used: by the source's part `said_by`.
+    pub(super) fn used(&mut self, spent: &Spent, model: Option<&String>, said_by: &str) {
+        self.spent.get_or_insert_default().add(spent);
+        self.model = model.cloned().or(self.model.take());
+        said_by.clone_into(&mut self.spent_by);
     }
 }
 
@@ -223,11 +177,11 @@ impl OpenCodeOut {
     }
 
     /// What the turn says of its last answer: what was used, where it is not known of the answers, and what went wrong.
-    pub(super) fn last_words(&mut self, key: u64, spare: Option<Spent>, error: Option<Value>) {
+    pub(super) fn last_words(&mut self, key: u64, spare: &Spent, error: Option<Value>) {
         if let Some(step) = self.steps.get_mut(&key) {
             step.error = error;
-            if step.spent.is_none() {
-                step.spent = spare;
+            if !spare.is_nothing() {
+                step.spent.get_or_insert_default().add(spare);
             }
         }
     }
@@ -235,6 +189,11 @@ impl OpenCodeOut {
     /// The answer is whole. `last`: of its turn.
     pub(super) fn close_step(&mut self, key: u64, last: bool) {
         self.finish_step(key, last);
+        if let Some(step) = self.steps.get_mut(&key) {
+            for call in std::mem::take(&mut step.untold_edits) {
+                self.tell_last_edits(&call);
+            }
+        }
         let Some(step) = self.steps.get(&key) else {
             return;
         };
@@ -250,8 +209,7 @@ impl OpenCodeOut {
             self.tell_part(scope, &message_id, &part_id, part);
         }
         self.tell_answer(key, true);
-        self.scopes[scope].tokens.add(&spent.tokens);
-        self.scopes[scope].cost_usd += spent.cost_usd;
+        self.scopes[scope].spent.add(&spent);
         let Some(step) = self.steps.remove(&key) else {
             return;
         };
@@ -328,50 +286,6 @@ impl OpenCodeOut {
             self.finish_step(key, false);
             self.closing = Some(key);
         }
-    }
-
-    /// What was used.
-    pub(super) fn usage(&mut self, event: &ChatEvent, usage: &Usage) {
-        let scope = self.scope(event);
-        let spent = Spent::of(usage);
-        if usage.scope != "response" {
-            let spent = if usage.cumulative == Some(true) {
-                let before = std::mem::replace(&mut self.counted, spent);
-                spent.since(&before)
-            } else {
-                spent
-            };
-            if scope == 0
-                && let Some(no) = self.open_turn_of(event.turn_id.as_ref())
-                && let Some(turn) = self.turns.get_mut(&no)
-            {
-                turn.spent = Some(spent);
-            }
-            return;
-        }
-        let of_response = event.response_id.as_ref().and_then(|response| {
-            let key = (scope, response.clone());
-            self.step_of_response.get(&key).copied()
-        });
-        let key = of_response.or(self.scopes[scope].step);
-        let Some((key, step)) = key.and_then(|key| Some((key, self.steps.get_mut(&key)?))) else {
-            self.scopes[scope].tokens.add(&spent.tokens);
-            self.scopes[scope].cost_usd += spent.cost_usd;
-            return self.leave_out("usage of an answer that was whole");
-        };
-        let sum = step.spent.get_or_insert_with(Spent::default);
-        sum.tokens.add(&spent.tokens);
-        sum.cost_usd += spent.cost_usd;
-        step.model = usage.model.clone().or(step.model.take());
-        let native = event.id.split(':').next().unwrap_or("");
-        native.clone_into(&mut step.spent_by);
-        let turn = step.turn;
-        if scope == 0
-            && let Some(turn) = self.turns.get_mut(&turn)
-        {
-            turn.counted = true;
-        }
-        self.close_if_over(key);
     }
 
     /// The context was made shorter: what stands in for it is an answer of its own.

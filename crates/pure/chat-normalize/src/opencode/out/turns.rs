@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::OpenCodeOut;
 use super::changes::Changes;
 use super::scopes::Status;
-use super::steps::Spent;
+use super::spent::TurnSpent;
 use crate::emit::hash;
 use crate::value::str_of;
 
@@ -32,10 +32,7 @@ pub(super) struct Turn {
     /// The prompt was told without parts.
     bare: bool,
     pub(super) steps: Vec<u64>,
-    /// The log said what its answers used.
-    pub(super) counted: bool,
-    /// What it used, where only that is said.
-    pub(super) spent: Option<Spent>,
+    pub(super) spent: TurnSpent,
     pub(super) error: Option<Value>,
     pub(super) changes: Changes,
 }
@@ -241,19 +238,7 @@ impl OpenCodeOut {
         let Some(no) = self.open_turn_of(event.turn_id.as_ref()) else {
             return;
         };
-        let used = end
-            .usage
-            .as_ref()
-            .map(|usage| Spent::of_json(&usage.to_value()));
-        if let Some(turn) = self.turns.get_mut(&no) {
-            if turn.spent.is_none() {
-                turn.spent = used.filter(|spent| !spent.is_nothing());
-            }
-            if let Some(cost_usd) = end.cost_usd {
-                let spent = turn.spent.get_or_insert_with(Spent::default);
-                spent.cost_usd = cost_usd;
-            }
-        }
+        self.usage_at_end(no, end);
         self.close_turn(no, end.outcome.as_deref().unwrap_or("completed"));
         self.close_implicit();
         if self.turns.is_empty() && (!self.says_status || std::mem::take(&mut self.idle_waits)) {
@@ -287,11 +272,15 @@ impl OpenCodeOut {
             return;
         };
         let steps = std::mem::take(&mut turn.steps);
-        let spare = turn.spent.take().filter(|_| !turn.counted);
+        let spare = std::mem::take(&mut turn.spent).spare();
         let last = steps.last().copied();
+        if last.is_none() && !spare.is_nothing() {
+            self.scopes[0].spent.add(&spare);
+            self.leave_out("usage of a turn whose answers were whole");
+        }
         for key in steps {
             if Some(key) == last {
-                self.last_words(key, spare, error.clone());
+                self.last_words(key, &spare, error.clone());
             }
             self.close_step(key, true);
         }

@@ -38,8 +38,7 @@ impl SessionTrace {
             .as_deref()
             .filter(|_| usage.scope == "turn" && event.parent_tool_call_id.is_none());
         if let Some(tag) = late.and_then(|id| self.turns.pay(id)) {
-            let n_tokens = usage.input_tokens.saturating_add(usage.output_tokens);
-            let spent = words::spent(n_tokens, usage.cost_usd);
+            let spent = words::spent(usage.fresh_tokens(), usage.cost_usd);
             if !spent.is_empty() && self.verbosity == Verbosity::Normal {
                 let text = format!("{tag} used {}", spent.join(", "));
                 self.tell(LineKind::Usage, Severity::Detail, text);

@@ -205,5 +205,5 @@ fn spent_in(turn: &Turn, end: &TurnEnd) -> Vec<String> {
     let mut usage = turn.usage.clone();
     usage.take(&UsageNote::at_end(turn.nth, said.as_ref(), end.cost_usd));
     let (tokens, cost_usd) = usage.spent();
-    words::spent(tokens.map_or(0, TokenCounts::total), cost_usd)
+    words::spent(tokens.map_or(0, TokenCounts::fresh), cost_usd)
 }

@@ -112,6 +112,8 @@ impl OpenCodeOut {
             (call.scope, call.message_id.clone(), call.part_id.clone());
         self.tell_part(scope, &message_id, &part_id, part);
         if let Some(call) = self.calls.get_mut(id) {
+            call.n_bytes = n_bytes;
+            call.note_told_edits();
             // Arguments stand in what is kept, and are of no use without it.
             call.input = Value::Null;
             call.state = State::Over(kept);
@@ -127,6 +129,28 @@ impl OpenCodeOut {
             step.open_calls.remove(id);
         }
         self.close_if_over(step);
+    }
+
+    /// A call that may be over changed something. It tells all of its changes with each: the first at once, further ones
+    /// when what is told grew by a quarter, and the last of them when its answer is whole, or the call forgotten.
+    pub(in crate::opencode::out) fn tell_edits(&mut self, id: &str) {
+        let Some(call) = self.calls.get(id) else {
+            return;
+        };
+        let n_bytes = call.n_bytes + call.edit_bytes;
+        if call.n_told_edits == 0 || n_bytes >= call.told_bytes + call.told_bytes / 4 {
+            self.tell_late(id);
+        } else if let Some(step) = self.steps.get_mut(&call.step) {
+            step.untold_edits.insert(id.to_owned());
+        }
+    }
+
+    /// Tells the changes of a call that were not told.
+    pub(in crate::opencode::out) fn tell_last_edits(&mut self, id: &str) {
+        let untold = |call: &Call| call.n_told_edits < call.edits.len();
+        if self.calls.get(id).is_some_and(untold) {
+            self.tell_late(id);
+        }
     }
 
     /// What a call changed and who worked for it, where it is known after its end.
@@ -149,6 +173,9 @@ impl OpenCodeOut {
         let (scope, message_id, part_id) =
             (call.scope, call.message_id.clone(), call.part_id.clone());
         self.tell_part(scope, &message_id, &part_id, part);
+        if let Some(call) = self.calls.get_mut(id) {
+            call.note_told_edits();
+        }
     }
 
     fn forget_oldest_call(&mut self) {
@@ -158,6 +185,7 @@ impl OpenCodeOut {
         self.over_bytes -= n_bytes;
         // One that was begun again under the same id goes on.
         if self.calls.get(&id).is_some_and(Call::is_over) {
+            self.tell_last_edits(&id);
             self.calls.remove(&id);
         }
     }
@@ -167,6 +195,14 @@ impl OpenCodeOut {
         while !self.over.is_empty() {
             self.forget_oldest_call();
         }
+    }
+}
+
+impl Call {
+    /// What it changed until now was told.
+    fn note_told_edits(&mut self) {
+        self.n_told_edits = self.edits.len();
+        self.told_bytes = self.n_bytes + self.edit_bytes;
     }
 }
 

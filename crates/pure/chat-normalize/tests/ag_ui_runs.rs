@@ -1,0 +1,356 @@
+//! What the reader of AG-UI events makes of what comes again, or in a later run: results, answers, snapshots.
+
+use crate::support::{assert_sound, read_lines, told};
+use chat_event::{ChatEvent, Payload};
+use chat_normalize::Dialect;
+use serde_json::{Value, json};
+
+fn event(kind: &str, mut members: Value) -> Value {
+    members["type"] = kind.into();
+    members
+}
+
+fn started(run: &str) -> Value {
+    event("RUN_STARTED", json!({"threadId": "t", "runId": run}))
+}
+
+fn finished(run: &str) -> Value {
+    event("RUN_FINISHED", json!({"threadId": "t", "runId": run}))
+}
+
+fn interrupted(run: &str, interrupts: Value) -> Value {
+    let outcome = json!({"type": "interrupt", "interrupts": interrupts});
+    event(
+        "RUN_FINISHED",
+        json!({"threadId": "t", "runId": run, "outcome": outcome}),
+    )
+}
+
+fn call(id: &str, name: &str) -> [Value; 2] {
+    [
+        event(
+            "TOOL_CALL_START",
+            json!({"toolCallId": id, "toolCallName": name}),
+        ),
+        event("TOOL_CALL_END", json!({"toolCallId": id})),
+    ]
+}
+
+fn result(id: &str, content: &str) -> Value {
+    let held = json!({"messageId": format!("{id}-result"), "toolCallId": id, "content": content});
+    event("TOOL_CALL_RESULT", held)
+}
+
+fn says(id: &str, text: &str) -> Value {
+    event(
+        "TEXT_MESSAGE_CHUNK",
+        json!({"messageId": id, "delta": text}),
+    )
+}
+
+fn snapshot(messages: Value) -> Value {
+    event("MESSAGES_SNAPSHOT", json!({ "messages": messages }))
+}
+
+/// An assistant's message that calls `ask`, and what it gave.
+fn asked_and_answered(id: &str, content: &str) -> [Value; 2] {
+    let made =
+        json!([{"id": id, "type": "function", "function": {"name": "ask", "arguments": "{}"}}]);
+    [
+        json!({"id": "a1", "role": "assistant", "content": "", "toolCalls": made}),
+        json!({"id": "t1", "role": "tool", "toolCallId": id, "content": content}),
+    ]
+}
+
+fn read(lines: &[Value]) -> Vec<ChatEvent> {
+    let read = read_lines(Dialect::AgUi, lines);
+    assert_sound("runs", &read.events);
+    read.events
+}
+
+/// What is told, chunks left out.
+fn said(lines: &[Value]) -> Vec<String> {
+    let told = told(&read(lines)).into_iter();
+    told.filter(|line| !line.contains("chunk ")).collect()
+}
+
+#[test]
+fn a_call_that_was_approved_has_the_result_of_the_next_run() {
+    let approval = json!([{"id": "i", "reason": "tool_approval", "toolCallId": "c"}]);
+    let resume = json!([{"interruptId": "i", "status": "resolved", "payload": {"approved": true}}]);
+    let mut resumed = started("r2");
+    resumed["input"] = json!({"resume": resume, "messages": []});
+    // Some servers begin the call again before they make it.
+    for again in [Vec::new(), call("c", "delete_file").to_vec()] {
+        let mut lines = vec![started("r1")];
+        lines.extend(call("c", "delete_file"));
+        lines.extend([interrupted("r1", approval.clone()), resumed.clone()]);
+        lines.extend(again);
+        lines.extend([result("c", "deleted"), finished("r2")]);
+        assert_eq!(
+            said(&lines),
+            [
+                "turn user",
+                "call c delete_file",
+                "asked i",
+                "end completed",
+                "answered allow",
+                "turn user",
+                "result c deleted",
+                "end completed",
+            ]
+        );
+    }
+}
+
+#[test]
+fn a_call_that_waited_for_a_run_in_vain_is_given_up_at_its_end() {
+    let mut lines = vec![started("r1")];
+    lines.extend(call("c", "ask"));
+    lines.extend([finished("r1"), started("r2")]);
+    // Another tool under the id is another call.
+    lines.extend(call("c", "ls"));
+    lines.extend([result("c", "a.rs"), finished("r2")]);
+    lines.push(started("r3"));
+    lines.extend(call("d", "ask"));
+    lines.extend([finished("r3"), started("r4"), finished("r4")]);
+    assert_eq!(
+        said(&lines),
+        [
+            "turn user",
+            "call c ask",
+            "end completed",
+            "turn user",
+            "failed c no_result",
+            "call c~2 ls",
+            "result c~2 a.rs",
+            "end completed",
+            "turn user",
+            "call d ask",
+            "end completed",
+            "turn user",
+            "failed d no_result",
+            "end completed",
+        ]
+    );
+}
+
+#[test]
+fn a_result_of_the_front_end_is_told_from_the_next_runs_snapshot_or_a_later_ones() {
+    let [made, gave] = asked_and_answered("c", "blue");
+    let messages = json!([{"id": "u1", "role": "user", "content": "Q"}, made, gave]);
+    let mut lines = vec![started("r1")];
+    lines.extend(call("c", "ask"));
+    lines.extend([finished("r1"), started("r2")]);
+    let mut late = lines.clone();
+    lines.extend([snapshot(messages.clone()), finished("r2")]);
+    assert_eq!(
+        said(&lines),
+        [
+            "turn user",
+            "call c ask",
+            "end completed",
+            "turn user",
+            "user Q",
+            "result c blue",
+            "end completed",
+        ]
+    );
+    late.extend([finished("r2"), started("r3"), snapshot(messages.clone())]);
+    late.extend([snapshot(messages), finished("r3")]);
+    let events = read(&late);
+    assert_eq!(
+        told(&events),
+        [
+            "turn user",
+            "call c ask",
+            "end completed",
+            "turn user",
+            "failed c no_result",
+            "end completed",
+            "turn user",
+            "user Q",
+            "result c blue",
+            "end completed",
+        ]
+    );
+    // What is of the first run stands in it.
+    let turns = events.iter().filter_map(|event| match &event.payload {
+        Payload::UserMessage(_) | Payload::ToolResult(_) => event.turn_id.as_deref(),
+        _ => None,
+    });
+    assert_eq!(turns.collect::<Vec<_>>(), ["r1", "r1", "r1"]);
+}
+
+#[test]
+fn what_waits_for_an_answer_hides_nothing_that_is_asked_later() {
+    let which = |id: Value| {
+        let mut asked = json!({"reason": "input", "message": "Which?", "responseSchema": {}});
+        if !id.is_null() {
+            asked["id"] = id;
+        }
+        asked
+    };
+    let unnamed = [
+        started("r1"),
+        interrupted("r1", json!([which(Value::Null), which(Value::Null)])),
+    ];
+    let again = [
+        started("r2"),
+        interrupted("r2", json!([which(Value::Null)])),
+    ];
+    let named = ["r3", "r4"].map(|run| {
+        [
+            started(run),
+            interrupted(run, json!([which(json!("i")), which(json!("i"))])),
+        ]
+    });
+    let mut resumed = started("r5");
+    resumed["input"] =
+        json!({"resume": [{"interruptId": "i", "status": "resolved", "payload": 1}]});
+    let mut lines = [unnamed, again].concat();
+    lines.extend(named.concat());
+    lines.extend([resumed, finished("r5")]);
+    let events = read(&lines);
+    let questions = events.iter().filter_map(|event| match &event.payload {
+        Payload::QuestionRequest(asked) => Some(format!("asks {}", asked.request_id)),
+        Payload::QuestionResolved(answer) => {
+            Some(format!("{} {}", answer.outcome, answer.request_id))
+        }
+        _ => None,
+    });
+    assert_eq!(
+        questions.collect::<Vec<_>>(),
+        [
+            "asks interrupt",
+            "asks interrupt~2",
+            "expired interrupt",
+            "expired interrupt~2",
+            "asks interrupt~3",
+            "expired interrupt~3",
+            "asks i",
+            "expired i",
+            "asks i~2",
+            "answered i~2",
+        ]
+    );
+}
+
+#[test]
+fn a_thought_and_a_message_of_one_id_are_two() {
+    let piece = |kind: &str, delta: &str| event(kind, json!({"messageId": "m", "delta": delta}));
+    let lines = [
+        started("r1"),
+        piece("REASONING_MESSAGE_START", ""),
+        piece("REASONING_MESSAGE_CONTENT", "think"),
+        // It is not said that the thought ended.
+        piece("TEXT_MESSAGE_START", ""),
+        piece("TEXT_MESSAGE_CONTENT", "said"),
+        piece("REASONING_MESSAGE_END", ""),
+        piece("TEXT_MESSAGE_END", ""),
+        snapshot(json!([
+            {"id": "u1", "role": "user", "content": "Q"},
+            {"id": "m", "role": "reasoning", "content": "think"},
+            {"id": "m", "role": "assistant", "content": "said"},
+        ])),
+        finished("r1"),
+    ];
+    assert_eq!(
+        said(&lines),
+        [
+            "turn user",
+            "thinking think",
+            "done said",
+            "user Q",
+            "end completed"
+        ]
+    );
+}
+
+#[test]
+fn what_the_user_said_in_an_earlier_run_is_told_in_it_once() {
+    let messages = |user: &str| {
+        json!([
+            {"id": user, "role": "user", "content": "FIRST"},
+            {"id": "a1", "role": "assistant", "content": "A"},
+            {"id": "u2", "role": "user", "content": "SECOND"},
+        ])
+    };
+    let lines = [
+        started("r1"),
+        says("a1", "A"),
+        finished("r1"),
+        started("r2"),
+        snapshot(messages("u1")),
+        says("a2", "B"),
+        // The same words under another id are no news.
+        snapshot(messages("other")),
+        finished("r2"),
+    ];
+    let events = read(&lines);
+    let users = events.iter().filter_map(|event| match &event.payload {
+        Payload::UserMessage(message) => {
+            Some((message.text.preview().to_string(), event.turn_id.as_deref()))
+        }
+        _ => None,
+    });
+    assert_eq!(
+        users.collect::<Vec<_>>(),
+        [
+            ("FIRST".to_owned(), Some("r1")),
+            ("SECOND".to_owned(), Some("r2")),
+        ]
+    );
+}
+
+#[test]
+fn the_end_of_a_run_that_is_over_makes_no_turn() {
+    let failed = event("RUN_ERROR", json!({"message": "x"}));
+    let mut used = finished("r2");
+    used["usage"] = json!([{"inputTokens": 1, "outputTokens": 2}]);
+    let lines = [
+        started("r1"),
+        failed,
+        interrupted("r1", json!([])),
+        event("RUN_FINISHED", json!({})),
+        // A run of which nothing else was told.
+        used,
+    ];
+    assert_eq!(
+        said(&lines),
+        [
+            "turn user",
+            "error run_error x",
+            "end failed",
+            "turn user",
+            "usage turn 1/2",
+            "end completed",
+        ]
+    );
+}
+
+#[test]
+fn an_activity_is_told_again_only_where_it_says_something_else() {
+    let steps = |status: &str| json!({"steps": [{"description": "one", "status": status}]});
+    let activity = |content: Value| {
+        let held = json!({"messageId": "p", "activityType": "PLAN", "content": content});
+        event("ACTIVITY_SNAPSHOT", held)
+    };
+    let message = |content: Value| {
+        let message =
+            json!({"id": "p", "role": "activity", "activityType": "PLAN", "content": content});
+        snapshot(json!([message]))
+    };
+    let lines = [
+        started("r1"),
+        activity(steps("pending")),
+        message(steps("pending")),
+        message(steps("completed")),
+        activity(steps("completed")),
+        finished("r1"),
+    ];
+    assert_eq!(
+        said(&lines),
+        ["turn user", "plan 1", "plan 1", "end completed"]
+    );
+}
