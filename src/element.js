@@ -38,6 +38,8 @@ export function defineElement(name, observed, connect) {
     #isGiven = false;
     // What reads the streams that events come from.
     #streams = new Set();
+    // Whether they have all ended.
+    #isWhole = false;
     // Shows the files that are shown now.
     #files;
     // What was shown and has no address, while the element is in no page: shows files, or pieces of a log.
@@ -77,6 +79,7 @@ export function defineElement(name, observed, connect) {
       this.#given = undefined;
       if (typeof given === "function") given(this.#feed);
       else for (const piece of given ?? []) this.#feed.append(piece, false);
+      if (given && this.#isWhole) this.#act("given");
       for (const job of this.#early.splice(0)) job(this.#feed);
     }
     disconnectedCallback() {
@@ -168,12 +171,14 @@ export function defineElement(name, observed, connect) {
           if (end) for (const bytes of begun.splice(0)) this.#push(bytes);
           begun.push(piece.slice(end));
         }
-        this.#streams.delete(from);
-        if (!this.#streams.size) this.#do("given");
       } catch (why) {
         if (!from || this.#streams.has(from)) this.#when((feed) => feed.attributeChanged("broken", String(why?.message ?? why)));
       } finally {
-        this.#streams.delete(from);
+        // However it ended: nothing more comes of it.
+        if (this.#streams.delete(from) && !this.#streams.size) {
+          this.#isWhole = true;
+          this.#do("given");
+        }
       }
     }
     #endStreams() {
@@ -185,6 +190,7 @@ export function defineElement(name, observed, connect) {
     #leave() {
       this.#endStreams();
       this.#given = this.#files = undefined;
+      this.#isWhole = false;
     }
     get ready() { return this.#ready; }
     get state() { return this.getAttribute("state") ?? ""; }

@@ -44,11 +44,10 @@ impl Page {
         }
         let from = dom::target(event);
         let is_beside = from.is_some_and(|from| from.tag_name() == "BODY");
-        // Buttons and links are pressed by these; the list hands on what it does not take.
+        // Buttons and links are pressed by these.
         let presses = matches!(key.name.as_str(), "Enter" | " ");
-        let is_for_feed = is_beside || dom::around_event(event, LIST).is_some();
         // What a feed did not take is none of its keys.
-        if feed_of(event).is_some() || (presses && !is_for_feed) {
+        if feed_of(event).is_some() || (presses && !is_beside) {
             return;
         }
         let Some(feed) = self.feed_for_keys() else {
@@ -75,6 +74,13 @@ impl Page {
             // It scrolls what has the focus.
             dom::focus(&scroller);
         }
+    }
+
+    /// Has the feed that is open take a key; whether it did.
+    pub(super) fn press_in_feed(&self, event: &Event) -> bool {
+        let feed = self.feed_for_keys();
+        let scroller = feed.and_then(|feed| dom::element_property(&feed, "scroller"));
+        scroller.is_some_and(|scroller| !custom_element::press_again(&scroller, event))
     }
 
     /// Shows or hides the list; the focus stays with it, or with the button that shows it again.

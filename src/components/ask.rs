@@ -23,6 +23,7 @@ use crate::platform::dom;
 pub(crate) fn permission(ctx: Ctx, feed: &Feed, block: &Block, ask: &PermissionBlock) -> AnyView {
     let id = block.id;
     let request = &ask.request;
+    let told_above = told_above(request);
     let object = object_of(feed, request);
     if let Some(resolved) = &ask.resolved {
         let open = ctx.with_value(|context| context.store.is_open(id));
@@ -70,7 +71,7 @@ pub(crate) fn permission(ctx: Ctx, feed: &Feed, block: &Block, ask: &PermissionB
             div().class("ask__head").child(head),
             (object != request.tool_name)
                 .then(|| p().class("ask__object mono").child(line::command(&object))),
-            given(ctx, block, request, plan.as_deref()),
+            given(ctx, block, request, plan.as_deref(), told_above),
             request
                 .reason
                 .clone()
@@ -90,11 +91,24 @@ pub(super) fn unanswered() -> AnyView {
     span().class("ask__over").child("Not answered").into_any()
 }
 
-/// Arguments of which one says what is asked for, the first that is there.
+/// Arguments of which one says what is asked for: the first that is words.
 const OBJECTS: [&str; 2] = ["command", "file_path"];
+
+/// The tools that ask for leave to go on with a plan.
+const PLANNING: [&str; 2] = ["ExitPlanMode", "exit_plan_mode"];
+
+/// The argument that says what is asked for.
+fn told_above(request: &PermissionRequest) -> Option<&'static str> {
+    let args = request.args.as_ref()?;
+    let is_words = |name: &&str| args.get(name).is_some_and(|value| value.as_str().is_some());
+    OBJECTS.into_iter().find(is_words)
+}
 
 /// A plan that is to be gone on with, where it is here.
 fn plan_of(request: &PermissionRequest) -> Option<String> {
+    if !PLANNING.contains(&request.tool_name.as_str()) {
+        return None;
+    }
     let plan = request.args.as_ref()?.get("plan")?.to_body()?;
     plan.excerpt().whole().map(Cow::into_owned)
 }
@@ -106,15 +120,15 @@ fn given(
     block: &Block,
     request: &PermissionRequest,
     plan: Option<&str>,
+    told_above: Option<&'static str>,
 ) -> Option<AnyView> {
     let args = request.args.as_ref()?;
-    let content = match plan {
-        Some(plan) => text::whole(plan, "prose").into_any(),
-        None => {
-            let told = OBJECTS.into_iter().find(|name| args.get(name).is_some());
-            raw::arguments(ctx, block, &block.event_id, args, told.as_slice())?
-        }
-    };
+    let told = plan.map(|_| "plan").or(told_above);
+    let rest = raw::arguments(ctx, block, &block.event_id, args, told.as_slice());
+    if plan.is_none() && rest.is_none() {
+        return None;
+    }
+    let plan_view = plan.map(|plan| text::whole(plan, "prose"));
     let label = match plan {
         Some(_) => "The plan",
         None => "What it is to do",
@@ -124,20 +138,18 @@ fn given(
         .attr("tabindex", "0")
         .attr("role", "group")
         .attr("aria-label", label)
-        .child(content);
+        .child((plan_view, rest));
     Some(view.into_any())
 }
 
 /// What is asked for, without the folder that all of it is in.
 fn object_of(feed: &Feed, request: &PermissionRequest) -> String {
-    let told = |key: &str| {
-        let args = request.args.as_ref()?;
-        args.get(key)
-            .and_then(|value| value.as_str().map(|text| text.into_owned()))
+    let told = |name: &str| {
+        let value = request.args.as_ref()?.get(name)?;
+        value.as_str().map(Cow::into_owned)
     };
-    let object = OBJECTS
-        .into_iter()
-        .find_map(told)
+    let object = told_above(request)
+        .and_then(told)
         .or_else(|| request.title.clone())
         .unwrap_or_else(|| request.tool_name.clone());
     units::below(&object, feed.session().cwd.as_deref()).to_owned()

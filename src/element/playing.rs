@@ -123,7 +123,7 @@ impl FeedElement {
             && let Some(n_events) = self.store.events_to_show(event_id)
             && n_events > self.store.player(Player::n_events)
         {
-            self.store.play(Command::SeekTo(n_events));
+            self.store.place(Command::SeekTo(n_events));
             self.view.settle();
         }
     }

@@ -64,11 +64,7 @@ impl FeedElement {
                 self.store.apply(&events);
                 bytes::give_back(events);
                 // Who pushes does not say whether more comes, but what is pushed may.
-                if self.pushed.borrow().is_some() {
-                    let state = if self.has_ended() { "ended" } else { "live" };
-                    self.set_state(state);
-                    self.go_on_given();
-                }
+                self.go_on_given();
             }
             Update::Heard(told, hear, broken) => {
                 self.heard.set(true);
@@ -199,6 +195,12 @@ impl FeedElement {
             return;
         }
         let is_all_here = self.is_all_here();
+        // Of a stream that gave no event nothing more is to be waited for, and one that broke off says so.
+        let says_something = is_all_here || self.store.event_count() > 0;
+        if says_something && self.state.get() != "error" {
+            let state = if self.has_ended() { "ended" } else { "live" };
+            self.set_state(state);
+        }
         let is_read = self.view.reader_moved() || self.store.looks_back();
         if is_all_here && !self.has_begun.replace(true) && !is_read {
             self.view.settle();

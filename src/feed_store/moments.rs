@@ -48,7 +48,6 @@ impl Default for Playing {
 impl FeedStore {
     /// Does what is asked of the player, and shows the moment it stands at.
     pub(crate) fn play(&self, command: Command) {
-        self.follow_session();
         // To stay with the newest leads nowhere.
         let is_seek = match command {
             Command::Play | Command::Toggle => false,
@@ -57,6 +56,12 @@ impl FeedStore {
         };
         let n_seeks = &self.playing.n_seeks;
         n_seeks.set(n_seeks.get().wrapping_add(is_seek.into()));
+        self.place(command);
+    }
+
+    /// The same where nobody goes there by hand: on the way to something else.
+    pub(crate) fn place(&self, command: Command) {
+        self.follow_session();
         let stops = self.playing.stops.borrow();
         self.playing.player.borrow_mut().perform(command, &stops);
         drop(stops);

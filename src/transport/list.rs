@@ -237,17 +237,23 @@ async fn stretch(
     }
     drop(socket);
     *was_live = true;
+    if polls {
+        rest(poll_at_ms - frame::now_ms()).await;
+    }
     poll(server, list, backoff).await
+}
+
+/// Waits so long, which is minutes at most; not at all where it is over.
+async fn rest(pause_ms: f64) {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    frame::sleep(pause_ms.max(0.0) as u32).await;
 }
 
 /// Where no socket comes about the list is asked for by pages, until another socket is tried.
 async fn poll(server: &Server, list: &mut Listed, backoff: &mut Backoff) -> Result<(), End> {
     let until_ms = frame::now_ms() + SOCKET_AGAIN_MS;
     while frame::now_ms() < until_ms {
-        let pause_ms = poll_once(server, list, backoff).await?;
-        // At most minutes.
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        frame::sleep(pause_ms as u32).await;
+        rest(poll_once(server, list, backoff).await?).await;
     }
     Ok(())
 }

@@ -58,7 +58,6 @@ impl Pushed {
         let mut events = Vec::new();
         let result = self.bytes.borrow_mut().give(readers, &mut events);
         (self.sink)(match result {
-            Ok(()) if events.is_empty() => return,
             Ok(()) => Update::Events(events),
             Err(failure) => Update::Failed(failure),
         });

@@ -84,11 +84,12 @@ FEED.addEventListener("af-select", ({ detail }) => {
   history.replaceState(null, "", `#${asked}`);
 });
 addEventListener("hashchange", follow);
-// Nothing else is here that keys could be for, also before anybody clicked. It scrolls what has the focus.
+// Nothing else is here that keys could be for, also before anybody clicked. The browser scrolls what has the focus.
+const SCROLLS = ["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End", " "];
 addEventListener("keydown", (event) => {
   if (event.target !== document.body || event.defaultPrevented) return;
-  if (FEED.scroller.dispatchEvent(new KeyboardEvent(event.type, event))) FEED.focusFeed();
-  else event.preventDefault();
+  if (!FEED.scroller.dispatchEvent(new KeyboardEvent(event.type, event))) event.preventDefault();
+  else if (SCROLLS.includes(event.key)) FEED.focusFeed();
 });
 
 try {

@@ -38,11 +38,12 @@ impl List {
             }
             " " => {
                 if let Some(Item::Session(_, row)) = item {
-                    // Who has just opened it by a click means the session, which plays.
-                    if self.is_the_open_one(&row.id) {
-                        return;
+                    // Who has just opened it by a click means the session, where that can be played.
+                    let plays = self.is_the_open_one(&row.id)
+                        && self.page.with_value(|page| page.press_in_feed(event));
+                    if !plays {
+                        self.choice.toggle(&row.id);
                     }
-                    self.choice.toggle(&row.id);
                 }
                 None
             }

@@ -32,7 +32,7 @@ impl Context {
         };
         self.close_poster();
         if matches!(command, Command::Play | Command::Toggle) {
-            self.store.play(Command::SeekNear(poster.start_ms));
+            self.store.place(Command::SeekNear(poster.start_ms));
         }
     }
 

@@ -16,15 +16,14 @@
 mod turns;
 
 use chat_event::payload::{
-    Compaction, PermissionRequest, PermissionResolved, Plan, PlanEntry, SessionStart, ToolResult,
-    Usage,
+    Compaction, PermissionRequest, PermissionResolved, Plan, SessionStart, ToolResult, Usage,
 };
 use chat_event::{Extra, Json};
 use serde_json::{Map, Value, json};
 
 use crate::dialect::Normalizer;
 use crate::emit::Emitter;
-use crate::tool::attached;
+use crate::tool::{self, attached};
 use crate::track::{NewCall, Track, tool_error};
 use crate::untold_edits::edit_by_args;
 use crate::value::{count_of, is_true, millis, str_of, text_of};
@@ -271,21 +270,8 @@ fn attachment(block: &Value) -> Option<Value> {
 /// The list that a call of `TodoList` writes; without `todos` it reads it. After the program's source.
 fn plan(name: &str, args: &Value) -> Option<Plan> {
     let todos = args.get("todos").and_then(Value::as_array);
-    let entries = todos.filter(|_| name == "TodoList")?.iter();
-    let entries = entries.map(|todo| PlanEntry {
-        content: str_of(todo, "title").unwrap_or("").to_owned(),
-        status: match str_of(todo, "status") {
-            Some("done") => "completed",
-            Some("in_progress") => "in_progress",
-            _ => "pending",
-        }
-        .to_owned(),
-        extra: Extra::default(),
-    });
-    Some(Plan {
-        entries: entries.collect(),
-        extra: Extra::default(),
-    })
+    let todos = todos.filter(|_| name == "TodoList")?;
+    Some(tool::todo_list(todos, "title"))
 }
 
 /// The tokens of an answer, or of what else asked the model.

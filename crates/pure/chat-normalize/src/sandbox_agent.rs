@@ -3,7 +3,7 @@
 //! | event | what it gives |
 //! |---|---|
 //! | `session.started`, `session.ended` | `session_start`, `session_end`; an error where it ended with one |
-//! | `turn.started`, `turn.ended` | the turn; those of sub-agents' sessions are passed over |
+//! | `turn.started`, `turn.ended` | the turn; whose it is, is for `natives` |
 //! | `item.started`, `item.delta`, `item.completed` | `messages`, `users`, `items` (calls, notes), `results`, `statuses` |
 //! | `permission.*`, `question.*` | `asks` |
 //! | `error` | `error` |
@@ -18,6 +18,7 @@ mod asks;
 mod events;
 mod items;
 mod messages;
+mod natives;
 mod parts;
 mod results;
 mod statuses;

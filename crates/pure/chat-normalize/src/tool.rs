@@ -1,10 +1,11 @@
 //! Tools of which only the name is known: protocols carry the tools of any agent.
 
-use chat_event::payload::{ToolError, ToolResult};
+use chat_event::payload::{Plan, PlanEntry, ToolError, ToolResult};
 use chat_event::{Extra, Json};
 use serde_json::Value;
 
 use crate::emit::cut;
+use crate::value::str_of;
 use crate::{claude, opencode};
 
 /// The longest message of an error; the whole stands in the result.
@@ -70,6 +71,25 @@ pub(crate) fn attached(attachments: Vec<Value>) -> Extra {
         extra.insert("attachments", Json::from(Value::Array(attachments)));
     }
     extra
+}
+
+/// What a call lists that is to be done; what each entry says stands under `words`.
+pub(crate) fn todo_list(entries: &[Value], words: &str) -> Plan {
+    let entries = entries.iter().map(|entry| PlanEntry {
+        content: str_of(entry, words).unwrap_or("").to_owned(),
+        status: match str_of(entry, "status") {
+            // An entry that was given up is not to be done any more.
+            Some("done" | "completed" | "cancelled") => "completed",
+            Some("in_progress") => "in_progress",
+            _ => "pending",
+        }
+        .to_owned(),
+        extra: Extra::default(),
+    });
+    Plan {
+        entries: entries.collect(),
+        extra: Extra::default(),
+    }
 }
 
 /// The result of a call to which none came.

@@ -354,3 +354,39 @@ fn an_activity_is_told_again_only_where_it_says_something_else() {
         ["turn user", "plan 1", "plan 1", "end completed"]
     );
 }
+
+#[test]
+fn a_call_of_the_next_run_under_the_id_of_one_that_waits_is_another() {
+    let set = |color: &str| {
+        let [start, end] = call("call_0", "setTheme");
+        let args = json!({"toolCallId": "call_0", "delta": json!({"c": color}).to_string()});
+        [start, event("TOOL_CALL_ARGS", args), end]
+    };
+    let mut lines = vec![started("r1")];
+    lines.extend(set("red"));
+    lines.extend([finished("r1"), started("r2")]);
+    lines.extend(set("blue"));
+    lines.extend([result("call_0", "ok"), finished("r2")]);
+    assert_eq!(
+        said(&lines),
+        [
+            "turn user",
+            "call call_0 setTheme",
+            "end completed",
+            "turn user",
+            "failed call_0 no_result",
+            "call call_0~2 setTheme",
+            "result call_0~2 ok",
+            "end completed",
+        ]
+    );
+    let events = read(&lines);
+    let calls = events.iter().filter_map(|event| match &event.payload {
+        Payload::ToolCall(call) => Some((event.turn_id.as_deref()?, call.args.to_value())),
+        _ => None,
+    });
+    assert_eq!(
+        calls.collect::<Vec<_>>(),
+        [("r1", json!({"c": "red"})), ("r2", json!({"c": "blue"}))]
+    );
+}

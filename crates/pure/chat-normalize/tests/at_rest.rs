@@ -57,15 +57,15 @@ fn a_session_at_rest_is_idle_since_its_last_line_and_all_its_tokens_are_told() {
             for event in &events[n_before..n_rested] {
                 assert!(event.timestamp <= newest, "{name}: {event:?}");
             }
-            // Figures that could have grown are told again.
-            let rested = usages(&events[..n_rested]);
-            let rested: BTreeMap<_, _> = rested
-                .into_iter()
-                .map(|(id, usage)| (id.trim_end_matches(".so-far"), usage))
-                .collect();
-            for (id, usage) in usages(&events[n_rested..]) {
-                assert_eq!(rested.get(id), Some(&usage), "{name}: {id}");
+            // What is told at rest is told once; what may still grow waits.
+            let rested: BTreeMap<_, _> = usages(&events[..n_rested]).into_iter().collect();
+            let waited = usages(&events[n_rested..]);
+            for (id, _) in &waited {
+                assert!(!rested.contains_key(id), "{name}: {id}");
             }
+            // Older programs wrote no reason to stop for every answer.
+            let is_older = folder == "claude-code-1.0.128" || name.contains("sigint-text");
+            assert!(waited.is_empty() || is_older, "{name}: {waited:?}");
             // What is read without a rest says the same under the same ids.
             let (mut reader, mut whole) = read(&source.bytes);
             reader.finish(AT_REST, &mut whole).unwrap();
@@ -87,7 +87,7 @@ fn answer(message: &str, at_s: u32, stop_reason: Option<&str>, output_tokens: u3
 }
 
 #[test]
-fn tokens_that_were_told_at_rest_are_told_again_where_the_answer_went_on() {
+fn tokens_are_told_at_rest_where_the_answer_is_whole_and_once() {
     let read = |rests: &[Value], goes_on: &[Value]| {
         let prompt = json!({"type": "user", "uuid": "u1", "sessionId": "s1", "timestamp": "2026-01-01T00:00:00.000Z",
             "message": {"role": "user", "content": "Go"}});
@@ -128,7 +128,7 @@ fn tokens_that_were_told_at_rest_are_told_again_where_the_answer_went_on() {
     let next = answer("m2", 3, Some("end_turn"), 5);
     assert_eq!(
         read(&[first], &[last, next.clone()]),
-        ["m1:usage.so-far 1", "m1:usage 9", "m2:usage 5"]
+        ["m1:usage 9", "m2:usage 5"]
     );
     assert_eq!(read(&[whole], &[next]), ["m1:usage 9", "m2:usage 5"]);
 }

@@ -388,3 +388,157 @@ fn leave_that_a_recorded_session_was_given_over_another_channel_is_told() {
         .filter(|line| line.starts_with("answered"));
     assert_eq!(answers.collect::<Vec<_>>(), ["answered allow"]);
 }
+
+#[test]
+fn what_is_asked_under_an_id_that_was_used_is_answered_too() {
+    let accepted = |id: &str| {
+        let data = json!({"permission_id": id, "action": "bash", "status": "accept"});
+        ("root", "permission.resolved", data)
+    };
+    for first in [true, false] {
+        let mut lines = vec![start("root", None)];
+        for id in ["c", "d"] {
+            lines.extend([
+                asked("1", json!({"toolName": "bash", "toolUseId": id})),
+                call(id),
+            ]);
+            // The result of the first call comes before its answer.
+            if first && id == "c" {
+                lines.extend([result(id, "ok"), accepted("1")]);
+            } else {
+                lines.extend([accepted("1"), result(id, "ok")]);
+            }
+        }
+        lines.push(end("root"));
+        let read = read(&lines);
+        let answers = read.events.iter().filter_map(|event| match &event.payload {
+            Payload::PermissionRequest(request) => Some(format!("asked {}", request.request_id)),
+            Payload::PermissionResolved(answer) => {
+                Some(format!("{} {}", answer.decision, answer.request_id))
+            }
+            _ => None,
+        });
+        assert_eq!(
+            answers.collect::<Vec<_>>(),
+            ["asked 1", "allow 1", "asked 1~2", "allow 1~2"]
+        );
+    }
+}
+
+/// The turns' starts and ends and what was said, and the last status.
+fn turns_and_state(lines: &[Line<'_>]) -> (Vec<String>, String) {
+    let events = read(lines).events;
+    let mut states = events.iter().filter_map(|event| match &event.payload {
+        Payload::SessionStatus(status) => Some(status.status.clone()),
+        _ => None,
+    });
+    (told(&events), states.next_back().unwrap_or_default())
+}
+
+fn session(native: &'static str, metadata: Value) -> Line<'static> {
+    (native, "session.started", json!({ "metadata": metadata }))
+}
+
+fn of(native: &'static str, mut line: Line<'static>) -> Line<'static> {
+    line.0 = native;
+    line
+}
+
+#[test]
+fn an_agent_that_comes_back_under_another_id_ends_its_turns() {
+    let lines = [
+        session("root", json!({})),
+        start("root", None),
+        message("m", text("One")),
+        session("root 2", json!({})),
+        start("root 2", None),
+        of("root 2", message("n", text("Two"))),
+        end("root 2"),
+        start("root 2", None),
+        of("root 2", message("o", text("Three"))),
+        end("root 2"),
+    ];
+    let expected = [
+        "turn user",
+        "done One",
+        "end interrupted",
+        "turn user",
+        "done Two",
+        "end completed",
+        "turn user",
+        "done Three",
+        "end completed",
+    ];
+    let expected = expected.map(str::to_owned).to_vec();
+    assert_eq!(turns_and_state(&lines), (expected, "idle".to_owned()));
+}
+
+#[test]
+fn a_sub_agent_that_works_behind_the_turn_of_its_parent_ends_no_later_one() {
+    let task = json!([{"type": "tool_call", "name": "task", "arguments": "{\"prompt\":\"x\"}", "call_id": "c"}]);
+    let task = item(true, "c", "tool_call", "assistant", task);
+    let begins = [
+        (
+            "names its parent",
+            session("child", json!({"id": "child", "parentID": "root"})),
+        ),
+        ("came in a call", of("child", begun("k"))),
+        ("is not known", status(json!({"type": "busy"}))),
+    ];
+    for (name, begins) in begins {
+        for child_ends in [true, false] {
+            let mut lines = vec![start("root", None), task.clone(), begins.clone()];
+            lines.extend([
+                result("c", "in the background"),
+                end("root"),
+                start("child", None),
+            ]);
+            lines.push(of("child", message("k", text("Child"))));
+            lines.push(start("root", None));
+            lines.push(message("m", text("Two")));
+            if child_ends {
+                lines.push(end("child"));
+            }
+            lines.extend([message("n", text("Three")), end("root")]);
+            lines.extend([start("root", None), message("o", text("Four")), end("root")]);
+            let expected = [
+                "turn user",
+                "call c task",
+                "result c in the background",
+                "end completed",
+                "turn user",
+                "done Child",
+                "end completed",
+                "turn user",
+                "done Two",
+                "done Three",
+                "end completed",
+                "turn user",
+                "done Four",
+                "end completed",
+            ];
+            let expected = expected.map(str::to_owned).to_vec();
+            let (said, state) = turns_and_state(&lines);
+            assert_eq!(said, expected, "{name}");
+            assert_eq!(state, "idle", "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_the_user_says_in_a_turn_of_a_sub_agent_makes_it_the_agents() {
+    let lines = [
+        start("root", None),
+        message("m", text("One")),
+        end("root"),
+        start("child", None),
+        user("u", text("Go on")),
+        message("n", text("Two")),
+        end("child"),
+        end("root"),
+    ];
+    let (said, state) = turns_and_state(&lines);
+    assert_eq!(said.last().map(String::as_str), Some("end completed"));
+    assert_eq!(said.iter().filter(|line| *line == "done Two").count(), 1);
+    assert_eq!(state, "idle");
+}

@@ -142,31 +142,37 @@ pub(super) fn find(text: &str) -> Vec<Found> {
 }
 
 fn look(text: &str, depth: u8, all: &mut Vec<Found>) {
-    if let Some((view, unseen)) = views::without_orders(text) {
-        // It has all that the text has.
-        look_in(&view, depth, all);
-        for range in unseen {
-            let n_before = all.len();
-            look(&text[range.clone()], depth, all);
-            for found in &mut all[n_before..] {
-                found.range = found.range.start + range.start..found.range.end + range.start;
-            }
-        }
+    let Some((view, unseen)) = views::without_orders(text) else {
+        look_at_plain(text, depth, all);
         return;
+    };
+    // It has all that the text has. What reads as an order only without those within it is none to a terminal, and stays: a
+    // text may hold as many in each other as it is long.
+    look_in(&view, all, |text, all| look_at_plain(text, depth, all));
+    for range in unseen {
+        let n_before = all.len();
+        look_at_plain(&text[range.clone()], depth, all);
+        for found in &mut all[n_before..] {
+            found.range = found.range.start + range.start..found.range.end + range.start;
+        }
     }
+}
+
+/// Looks at a text the orders of which were taken out, or that had none.
+fn look_at_plain(text: &str, depth: u8, all: &mut Vec<Found>) {
     find_in(text, all);
     if depth == 0 {
         return;
     }
     let views = [views::unescaped(text), views::percent_decoded(text)];
     for view in views.into_iter().flatten() {
-        look_in(&view, depth - 1, all);
+        look_in(&view, all, |text, all| look(text, depth - 1, all));
     }
 }
 
-fn look_in(view: &View, depth: u8, all: &mut Vec<Found>) {
+fn look_in(view: &View, all: &mut Vec<Found>, look: impl FnOnce(&str, &mut Vec<Found>)) {
     let n_before = all.len();
-    look(&view.text, depth, all);
+    look(&view.text, all);
     for found in &mut all[n_before..] {
         found.range = view.in_source(&found.range);
     }

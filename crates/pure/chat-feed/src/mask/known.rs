@@ -119,10 +119,12 @@ impl Known {
             else {
                 continue;
             };
-            // Within what was found there is nothing else to be found.
-            if at >= end_of_last
+            // Only near the end of what was found may begin what goes on behind it; what begins further within is told by
+            // its end.
+            if at + PART_BYTES > end_of_last
                 && let Some(signed) = self.firsts.get(sign)
                 && let Some((label, n_bytes)) = End::First.closest(signed, labels, &bytes[at..])
+                && at + n_bytes > end_of_last
             {
                 note(label, at..at + n_bytes, &mut end_of_last);
             }
@@ -197,7 +199,11 @@ impl End {
             near.reduce(|one, other| if other.1 > one.1 { other } else { one })?;
         let value = &labels.get(label)?.value;
         if common < value.len().min(PART_BYTES) {
-            return None;
+            // It is no part of that, but a value as short may stand there whole. Ends are only of longer ones.
+            return match self {
+                End::First => whole(signed, labels, &text[..common]),
+                End::Last => None,
+            };
         }
         let kept = self.of(labels.get(label)?).len();
         let more = match common == kept && kept < value.len() {
@@ -217,6 +223,19 @@ impl End {
         };
         Some((label, common + more))
     }
+}
+
+/// Of those of one sign the label of the longest value that is a beginning of this, and how long that is.
+fn whole(signed: &[usize], labels: &Labels, text: &[u8]) -> Option<(usize, usize)> {
+    (LEAST_BYTES..=text.len()).rev().find_map(|n_bytes| {
+        let order = |label: &usize| {
+            let value = labels.get(*label).map(|labelled| End::First.of(labelled));
+            let value = value.unwrap_or_default();
+            End::First.compare(value, &text[..n_bytes]).0
+        };
+        let at = signed.binary_search_by(order).ok()?;
+        Some((signed[at], n_bytes))
+    })
 }
 
 /// What tells of most bytes of a text that no sign begins there: one bit for each hash of a sign.
@@ -247,5 +266,73 @@ impl Seldom {
     fn has(&self, sign: &[u8; LEAST_BYTES]) -> bool {
         let (word, bit) = Seldom::bit(sign);
         self.0.get(word).is_some_and(|bits| bits & bit != 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn labels_of(values: &[String]) -> Labels {
+        let mut labels = Labels::default();
+        for value in values {
+            labels.of(&Found::named(0, value, "password"));
+        }
+        labels
+    }
+
+    /// How much of a text, from this end on, is a part of one of the values: each of them looked at.
+    fn longest(end: End, values: &[String], text: &[u8]) -> Option<usize> {
+        let values = values.iter().map(String::as_bytes);
+        let parts = values.filter_map(|value| {
+            let common = end.compare(value, text).1;
+            let is_part = common >= value.len().min(PART_BYTES);
+            let has_end = end == End::First || value.len() > PART_BYTES;
+            (is_part && has_end && common >= LEAST_BYTES).then_some(common)
+        });
+        parts.max()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        #[test]
+        fn what_is_found_at_a_place_is_the_longest_of_all_labels(
+            values in prop::collection::vec("a{8}[ab]{2,9}|[ab]{4,9}a{8}", 1..9),
+            text in "(a{8}[ab]{2,9}|[ab]{4,9}a{8}|[ab ]{1,6}){1,5}",
+        ) {
+            let labels = labels_of(&values);
+            let known = Known::new(&labels, |_| true);
+            let bytes = text.as_bytes();
+            let mut parts = vec![false; bytes.len()];
+            for at in 0..=bytes.len() {
+                let (before, behind) = bytes.split_at(at);
+                let signed = |signs: &Signs, sign: Option<&[u8; LEAST_BYTES]>| {
+                    sign.and_then(|sign| signs.get(sign)).cloned().unwrap_or_default()
+                };
+                let first = End::First.closest(&signed(&known.firsts, behind.first_chunk()), &labels, behind);
+                let last = End::Last.closest(&signed(&known.lasts, before.last_chunk()), &labels, before);
+                let (first, last) = (first.map(|it| it.1), last.map(|it| it.1));
+                prop_assert_eq!(first, longest(End::First, &values, behind));
+                prop_assert_eq!(last, longest(End::Last, &values, before));
+                parts[at..at + first.unwrap_or(0)].fill(true);
+                parts[at - last.unwrap_or(0)..at].fill(true);
+            }
+            let mut all = Vec::new();
+            known.find(&text, &labels, &mut all);
+            let mut found = vec![false; bytes.len()];
+            for one in all {
+                prop_assert!(!found[one.range.clone()].contains(&true), "found twice");
+                found[one.range].fill(true);
+            }
+            // All that is found is a part of some value, and all that stands there whole is found.
+            prop_assert!(found.iter().zip(&parts).all(|(is, may)| !is || *may));
+            for value in &values {
+                for at in (0..bytes.len()).filter(|&at| bytes[at..].starts_with(value.as_bytes())) {
+                    prop_assert!(found[at..at + value.len()].iter().all(|is| *is), "{value} at {at}");
+                }
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! What masking costs: time that is linear in a text's length and in the number of secrets, memory that is bounded.
 
 use chat_event::ChatEvent;
-use chat_feed::mask::LiveMasker;
+use chat_feed::mask::{LiveMasker, TextMasker};
 use serde_json::json;
 
 use super::{event, masked};
@@ -85,6 +85,43 @@ fn hostile_texts_take_time_that_is_linear_in_their_length() {
     }
 }
 
+/// Without each order there is another one, which is none to a terminal.
+#[test]
+fn orders_within_orders_are_taken_out_once_whatever_the_pieces() {
+    let nest = |n: usize| "\u{1b}".repeat(n) + &"[m".repeat(n);
+    let deep = move || {
+        for text in ["", " export DB_PASSWORD=Tr0ub4dor-and-3"] {
+            let text = nest(50_000) + text;
+            let is = masked(&[result(1, &text)]).concat();
+            assert!(!is.contains("Tr0ub4") && is.len() > 50_000);
+            let is = stored(&mut LiveMasker::new(), 1, &text);
+            assert_eq!(is, text.replace("Tr0ub4dor-and-3", "[masked: password]"));
+        }
+    };
+    let thread = std::thread::Builder::new().stack_size(256 << 10);
+    let ended = thread.spawn(deep).expect("a thread").join();
+    ended.expect("it needs no more stack for more of them");
+    for n in [1, 2, 3] {
+        let nest = nest(n);
+        let text = format!(
+            "{nest}DB_PASSWORD={nest}Tr0ub4dor-and-3{nest} \ntoken {nest}ghp_16C7e42F292c6912E7710c838347Ae178B4a{nest} so {nest}\n"
+        );
+        let whole = stored(&mut LiveMasker::new(), 1, &text);
+        assert!(
+            !whole.contains("Tr0ub4") && !whole.contains("16C7"),
+            "{whole:?}"
+        );
+        for n_bytes in 1..20 {
+            let mut masker = TextMasker::default();
+            let pieces = text.as_bytes().chunks(n_bytes);
+            let pieces = pieces.map(|piece| std::str::from_utf8(piece).expect("ASCII"));
+            let mut told: String = pieces.map(|piece| masker.push(piece)).collect();
+            told += &masker.finish();
+            assert_eq!(told, whole, "by {n_bytes}");
+        }
+    }
+}
+
 /// A megabyte that begins or ends as the parts of a text do, each of which is a part of it.
 #[test]
 fn a_secret_of_a_megabyte_is_kept_once_and_its_parts_cost_their_length() {
@@ -131,6 +168,35 @@ fn of_secrets_that_begin_alike_a_part_is_of_the_one_that_it_is_most_like() {
             "was [masked: password] so"
         );
     }
+}
+
+#[test]
+fn a_short_secret_is_known_where_a_longer_one_begins_alike_and_where_another_ends() {
+    let told = |secrets: &[&str], text: &str| {
+        let mut masker = LiveMasker::new();
+        for (id, secret) in secrets.iter().enumerate() {
+            stored(&mut masker, id, &format!("DB_PASSWORD='{secret}'"));
+        }
+        stored(&mut masker, 9, text)
+    };
+    let alike = [
+        "hunter2-prod",
+        "hunter2-prod.internal7",
+        "hunter2-prod!internal7",
+    ];
+    for text in ["it was hunter2-prod. It works", "it was hunter2-prod; so"] {
+        assert_eq!(
+            told(&alike, text),
+            text.replace(alike[0], "[masked: password]")
+        );
+    }
+    assert_eq!(
+        told(
+            &["winter88-hunter2", "hunter2-prod"],
+            "so winter88-hunter2-prod it"
+        ),
+        "so [masked: password] it"
+    );
 }
 
 #[test]

@@ -25,6 +25,8 @@ pub(crate) struct Call {
     pub(super) place: Place,
     sub: Option<String>,
     pub(super) announced: bool,
+    /// The run ended to ask whether it may be made.
+    pub(super) asked_for: bool,
 }
 
 /// A sub-agent that runs.
@@ -58,12 +60,12 @@ impl AgUi {
         let name = field(event, "toolCallName", "tool_call_name");
         let other = |call: &Call| {
             let waits = call.announced && call.place.turn_id != self.turn;
-            begins && waits && name.is_some_and(|name| name != call.name)
+            begins && waits && !(call.asked_for && name.is_none_or(|name| name == call.name))
         };
         if self.calls.get(id).is_some_and(other) {
             self.close_call(emitter, id, false);
         }
-        // What begins again under the id of a call that waits is that call, which may be made now.
+        // What begins again under the id of a call that was asked for is that call, which may be made now.
         if let Some(call) = self.calls.get_mut(id) {
             if let Some(name) = name.filter(|_| call.name.is_empty()) {
                 name.clone_into(&mut call.name);
@@ -93,6 +95,7 @@ impl AgUi {
             place,
             sub,
             announced: false,
+            asked_for: false,
         };
         self.calls.insert(id.to_owned(), call);
         true

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | no turn | `RUN_STARTED`, or anything said | turn open |
 //! | turn open | `RUN_STARTED` | closed as interrupted, and the next open |
-//! | turn open | `RUN_FINISHED`: success | closed; calls that were made wait to the end of the next run: the front end answers them, or the server makes them when it may |
+//! | turn open | `RUN_FINISHED`: success | closed; calls that were made wait to the end of the next run: the front end answers them, or the server makes those that it asked for |
 //! | turn open | `RUN_FINISHED`: interrupt | questions and permissions asked, closed |
 //! | turn open | `RUN_FINISHED`: cancelled | `interrupt`, closed as interrupted |
 //! | turn open | `RUN_ERROR` | `error`, closed as failed |
@@ -215,7 +215,11 @@ impl AgUi {
         let reason = text_of(interrupt, "reason").unwrap_or("");
         let message = text_of(interrupt, "message");
         let call = field(interrupt, "toolCallId", "tool_call_id");
-        let known = call.and_then(|call| self.calls.get(call));
+        let known = call.and_then(|call| self.calls.get_mut(call));
+        let tool_name = known.map(|call| {
+            call.asked_for = true;
+            call.name.clone()
+        });
         let lower = reason.to_ascii_lowercase();
         let wants_leave = ["approv", "confirm", "permission"]
             .iter()
@@ -226,7 +230,7 @@ impl AgUi {
             let payload = PermissionRequest {
                 request_id: id.clone(),
                 tool_call_id: call.map(|call| self.call_id(call)),
-                tool_name: known.map(|call| call.name.clone()).unwrap_or_default(),
+                tool_name: tool_name.unwrap_or_default(),
                 title: message.map(str::to_owned),
                 options: vec![
                     option("resolved", "Allow", "allow_once"),

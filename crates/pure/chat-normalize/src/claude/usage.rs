@@ -198,7 +198,7 @@ struct Waiting {
     usage: Usage,
     /// The line says why the model stopped: the figures are the message's last.
     is_whole: bool,
-    /// Whether they were told when nothing came for a while.
+    /// Whether they were told when nothing came for a while. They are the message's last, then.
     is_told: bool,
 }
 
@@ -212,8 +212,6 @@ pub(crate) struct Used {
     pub(crate) chain: Option<Chain>,
     pub(crate) message_id: String,
     pub(crate) usage: Usage,
-    /// Whether the message may still go on.
-    pub(crate) so_far: bool,
 }
 
 impl Pending {
@@ -231,8 +229,7 @@ impl Pending {
         if let Some(before) = self.of_chains.get(&chain)
             && before.message_id == message_id
         {
-            now.is_told =
-                before.is_told && before.is_whole == now.is_whole && before.usage == now.usage;
+            now.is_told = before.is_told;
         }
         let before = self.of_chains.insert(chain.clone(), now)?;
         (before.message_id != message_id)
@@ -240,17 +237,17 @@ impl Pending {
             .flatten()
     }
 
-    /// Nothing came for a while: what is known so far and was not told.
+    /// Nothing came for a while: what is known of the messages that are whole, and was not told. Figures of one that goes
+    /// on would be told twice.
     pub(crate) fn rest(&mut self) -> Vec<Used> {
         let untold = self.of_chains.iter_mut();
-        let untold = untold.filter(|(_, waiting)| !waiting.is_told);
+        let untold = untold.filter(|(_, waiting)| waiting.is_whole && !waiting.is_told);
         let tell = |(chain, waiting): (&Option<Chain>, &mut Waiting)| {
             waiting.is_told = true;
             Used {
                 chain: chain.clone(),
                 message_id: waiting.message_id.clone(),
                 usage: waiting.usage.clone(),
-                so_far: !waiting.is_whole,
             }
         };
         untold.map(tell).collect()
@@ -275,15 +272,12 @@ impl Pending {
 }
 
 impl Waiting {
-    /// What is to be told once the message is over. Figures that were told while it could go on are told again, under the
-    /// id they have for who reads the whole file.
+    /// What is to be told once the message is over.
     fn left(self, chain: Option<Chain>) -> Option<Used> {
-        let is_over = self.is_told && self.is_whole;
-        (!is_over).then_some(Used {
+        (!self.is_told).then_some(Used {
             chain,
             message_id: self.message_id,
             usage: self.usage,
-            so_far: false,
         })
     }
 }

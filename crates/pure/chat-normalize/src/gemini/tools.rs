@@ -1,9 +1,9 @@
 //! What Gemini CLI's tools are: their kind, a title for a call, a summary of its result, what they plan and edit.
 
-use chat_event::Extra;
-use chat_event::payload::{Plan, PlanEntry};
+use chat_event::payload::Plan;
 use serde_json::Value;
 
+use crate::tool;
 use crate::value::{list_of, str_of};
 use crate::words::{counted, one_line};
 
@@ -70,19 +70,5 @@ pub(crate) fn plan(name: &str, args: &Value) -> Option<Plan> {
     if name != "write_todos" {
         return None;
     }
-    let entries = list_of(args, "todos").iter().map(|entry| PlanEntry {
-        content: str_of(entry, "description").unwrap_or("").to_owned(),
-        status: match str_of(entry, "status") {
-            // An entry that was given up is not to be done any more.
-            Some("cancelled") => "completed",
-            Some(status @ ("in_progress" | "completed")) => status,
-            _ => "pending",
-        }
-        .to_owned(),
-        extra: Extra::default(),
-    });
-    Some(Plan {
-        entries: entries.collect(),
-        extra: Extra::default(),
-    })
+    Some(tool::todo_list(list_of(args, "todos"), "description"))
 }

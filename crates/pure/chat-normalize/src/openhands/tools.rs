@@ -1,11 +1,11 @@
 //! What OpenHands' tools are: their kind, a title for a call, the plan it writes, the edit its result tells.
 
 use chat_diff::{Change, diff_texts, from_unified};
-use chat_event::Extra;
-use chat_event::payload::{FileEdit, Plan, PlanEntry};
+use chat_event::payload::{FileEdit, Plan};
 use serde_json::{Map, Value};
 
 use crate::edit::{file_edit, named_edit, shown_path, with_old_text};
+use crate::tool;
 use crate::track::Call;
 use crate::value::{is_true, list_of, str_of, text_of};
 use crate::words::{counted, one_line};
@@ -91,20 +91,7 @@ pub(crate) fn plan(name: &str, args: &Value) -> Option<Plan> {
     if kind(name, args) != "plan" {
         return None;
     }
-    let entries = tasks.iter().map(|task| PlanEntry {
-        content: str_of(task, "title").unwrap_or("").to_owned(),
-        status: match str_of(task, "status") {
-            Some("done" | "completed") => "completed",
-            Some("in_progress") => "in_progress",
-            _ => "pending",
-        }
-        .to_owned(),
-        extra: Extra::default(),
-    });
-    Some(Plan {
-        entries: entries.collect(),
-        extra: Extra::default(),
-    })
+    Some(tool::todo_list(tasks, "title"))
 }
 
 /// The edit that an observation tells; `told` holds `path`, `prev_exist`, `old_content`, `new_content`.

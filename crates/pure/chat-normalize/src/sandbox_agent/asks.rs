@@ -16,6 +16,8 @@ use crate::value::{fingerprint, list_of, str_of, text_of};
 /// What was asked and is not answered.
 #[derive(Debug)]
 pub(crate) struct Ask {
+    /// The id its events bear.
+    id: String,
     place: Place,
     question: bool,
 }
@@ -25,10 +27,14 @@ impl SandboxAgent {
         self.leave(emitter);
         let place = self.place(emitter);
         let question = kind == "question.requested";
-        let id = id_of(data, question);
-        if self.asks.contains_key(&id) {
+        let native = id_of(data, question);
+        if self.asks.contains_key(&native) {
             return emitter.pass_over("what is asked again");
         }
+        // Agents that are started anew count what they ask anew.
+        let uses = self.asked_as.entry(&native);
+        *uses = uses.saturating_add(1);
+        let id = self.request_id(&native);
         if question {
             let options = list_of(data, "options")
                 .iter()
@@ -88,16 +94,32 @@ impl SandboxAgent {
                 self.asked_for
                     .entry(wanted)
                     .or_default()
-                    .push_back(id.clone());
+                    .push_back(native.clone());
             }
         }
-        self.asks.insert(id, Ask { place, question });
+        self.settled.remove(&native);
+        let ask = Ask {
+            id,
+            place,
+            question,
+        };
+        self.asks.insert(native, ask);
+    }
+
+    /// The id that the events of what was asked last as `native` bear.
+    fn request_id(&self, native: &str) -> String {
+        match self.asked_as.get(native) {
+            None | Some(0 | 1) => native.to_owned(),
+            Some(uses) => format!("{native}~{uses}"),
+        }
     }
 
     pub(super) fn resolved(&mut self, emitter: &mut Emitter, kind: &str, data: &Value) {
         let question = kind == "question.resolved";
-        let id = id_of(data, question);
-        let ask = self.asks.remove(&id);
+        let native = id_of(data, question);
+        let id = self.request_id(&native);
+        let ask = self.asks.remove(&native);
+        let was_open = ask.is_some();
         let place = ask.map_or_else(|| self.quiet_place(), |ask| ask.place);
         let status = str_of(data, "status").unwrap_or("");
         if question {
@@ -121,7 +143,7 @@ impl SandboxAgent {
             "reject" | "denied" => ("deny", None),
             _ => ("cancel", None),
         };
-        if decision == "allow" && self.settled.contains(&id) {
+        if decision == "allow" && !was_open && self.settled.contains(&native) {
             return emitter.pass_over("an answer that was told");
         }
         let payload = PermissionResolved {
@@ -154,10 +176,10 @@ impl SandboxAgent {
                     continue;
                 };
                 if failed {
-                    return ask.expire(emitter, &id);
+                    return ask.expire(emitter);
                 }
                 self.settled.insert(&id, ());
-                return ask.resolve(emitter, &id, "allow");
+                return ask.resolve(emitter, "allow");
             }
         }
     }
@@ -175,28 +197,29 @@ fn for_tool(name: &str, args: &Value) -> u64 {
 
 impl Ask {
     /// Nobody answered.
-    pub(super) fn expire(self, emitter: &mut Emitter, id: &str) {
-        let event_id = format!("{id}:answer");
+    pub(super) fn expire(self, emitter: &mut Emitter) {
         if self.question {
+            let event_id = format!("{}:answer", self.id);
             let payload = QuestionResolved {
-                request_id: id.to_owned(),
+                request_id: self.id,
                 outcome: "expired".to_owned(),
                 ..QuestionResolved::default()
             };
             emitter.add_as(&event_id, &self.place, payload);
         } else {
-            self.resolve(emitter, id, "cancel");
+            self.resolve(emitter, "cancel");
         }
     }
 
     /// A permission is decided, nobody said by whom.
-    fn resolve(self, emitter: &mut Emitter, id: &str, decision: &str) {
+    fn resolve(self, emitter: &mut Emitter, decision: &str) {
+        let event_id = format!("{}:answer", self.id);
         let payload = PermissionResolved {
-            request_id: id.to_owned(),
+            request_id: self.id,
             decision: decision.to_owned(),
             ..PermissionResolved::default()
         };
-        emitter.add_as(&format!("{id}:answer"), &self.place, payload);
+        emitter.add_as(&event_id, &self.place, payload);
     }
 }
 

@@ -10,6 +10,7 @@ use super::FORMAT;
 use super::asks::Ask;
 use super::items::{Call, Over};
 use super::messages::Message;
+use super::natives::Natives;
 use super::users::Told;
 use crate::codex::Files;
 use crate::dialect::Normalizer;
@@ -20,6 +21,9 @@ use crate::tool;
 use crate::unanswered::Unanswered;
 use crate::value::{fingerprint, millis_of_rfc3339, str_of, text_of};
 
+/// So many open calls are looked at for one of an agent.
+const MAX_LOOKED_AT: usize = 256;
+
 /// Reads the events.
 #[derive(Debug, Default)]
 pub(crate) struct SandboxAgent {
@@ -27,7 +31,7 @@ pub(crate) struct SandboxAgent {
     time_ms: Option<i64>,
     pub(super) turn: Option<String>,
     /// What the source calls the turn that runs.
-    named: Option<String>,
+    pub(super) named: Option<String>,
     pub(super) n_turns: u64,
     /// Something the agent did in the turn is whole.
     pub(super) answered: bool,
@@ -53,6 +57,8 @@ pub(crate) struct SandboxAgent {
     /// Those of which none came.
     pub(super) unanswered: Unanswered,
     pub(super) asks: BTreeMap<String, Ask>,
+    /// How often the id of one was used.
+    pub(super) asked_as: Recent<u32>,
     /// Which of them ask leave for a call.
     pub(super) asked_for: BTreeMap<u64, VecDeque<String>>,
     /// Those that a call's result answered.
@@ -62,10 +68,7 @@ pub(crate) struct SandboxAgent {
     pub(super) files: Files,
     /// Events that came.
     seen: Recent<(), LATE_SMALL>,
-    /// The agent's own session, which others may work for.
-    native: Option<String>,
-    /// What is read is of one of these.
-    pub(super) of_other: bool,
+    pub(super) natives: Natives,
     ended: bool,
 }
 
@@ -80,6 +83,9 @@ impl SandboxAgent {
         if !matches!(kind, None | Some("init")) {
             let kind = kind.unwrap_or("");
             return emitter.pass_over(&format!("session.started of {kind}"));
+        }
+        if self.natives.take_over() {
+            self.close_turn(emitter, "interrupted");
         }
         let agent = match text_of(metadata, "claude_code_version") {
             Some(version) => Some(format!("Claude Code {version}")),
@@ -182,6 +188,7 @@ impl SandboxAgent {
             None => format!("t{}", self.n_turns),
         };
         self.turn = Some(id.clone());
+        self.natives.begin_turn();
         self.named = None;
         self.answered = false;
         self.failed = false;
@@ -210,14 +217,15 @@ impl SandboxAgent {
             }
         }
         self.asked_for.clear();
-        for (id, ask) in std::mem::take(&mut self.asks) {
-            ask.expire(emitter, &id);
+        for ask in std::mem::take(&mut self.asks).into_values() {
+            ask.expire(emitter);
         }
         self.end_messages();
         let place = self.quiet_place();
         let Some(turn) = self.turn.take() else {
             return;
         };
+        self.natives.end_turn();
         let outcome = match outcome {
             "completed" if self.failed => "failed",
             outcome => outcome,
@@ -241,28 +249,6 @@ pub(super) fn outcome_of(said: &Value) -> &'static str {
 }
 
 impl SandboxAgent {
-    /// `turn.started`. OpenCode is busy anew with each of its steps, and the user's words may have begun the turn.
-    fn turn_started(&mut self, emitter: &mut Emitter, event: &Value, named: Option<&str>) {
-        if self.turn.is_none() {
-            // Who begins a turn while none runs works for nobody else.
-            if let Some(native) = text_of(event, "native_session_id") {
-                self.native = Some(native.to_owned());
-                self.of_other = false;
-            }
-        } else if self.of_other {
-            return emitter.pass_over("a turn of another session");
-        } else {
-            let is_other = |named: &str| self.named.as_deref().is_some_and(|known| known != named);
-            if !named.is_some_and(is_other) {
-                self.named = named.map(str::to_owned).or(self.named.take());
-                return emitter.pass_over("a turn that runs");
-            }
-            self.close_turn(emitter, "completed");
-        }
-        self.open_turn(emitter, named);
-        self.named = named.map(str::to_owned);
-    }
-
     /// Whether the same event came before: who takes a stream up again may get some of it twice. Daemons begin to count
     /// anew, so the number alone tells nothing.
     fn has_come(&mut self, event: &Value) -> bool {
@@ -282,12 +268,6 @@ impl Normalizer for SandboxAgent {
             emitter.report.repeated += 1;
             return;
         }
-        if let Some(native) = text_of(event, "native_session_id") {
-            let own = self.native.get_or_insert_with(|| native.to_owned());
-            self.of_other = own != native;
-        } else {
-            self.of_other = false;
-        }
         let time_ms = str_of(event, "time").and_then(millis_of_rfc3339);
         self.time_ms = time_ms.filter(|time_ms| *time_ms > 0).or(self.time_ms);
         if let Some(time_ms) = self.time_ms {
@@ -298,6 +278,10 @@ impl Normalizer for SandboxAgent {
         }
         let data = event.get("data").unwrap_or(&Value::Null);
         let kind = str_of(event, "type").unwrap_or("");
+        let in_turn = self.in_turn();
+        let open = self.calls.values().take(MAX_LOOKED_AT);
+        let agent_runs = || open.into_iter().any(Call::is_of_agent);
+        self.natives.read(event, data, agent_runs, in_turn);
         if kind != "session.started" && !self.facts.begun() {
             let facts = SessionStart {
                 native_id: text_of(event, "session_id").map(str::to_owned),
@@ -306,11 +290,16 @@ impl Normalizer for SandboxAgent {
             self.say(emitter, facts);
         }
         match kind {
+            "session.started" if self.natives.is_child() => {
+                emitter.pass_over("a sub-agent's session");
+            }
             "session.started" => self.started(emitter, event, data),
             "session.ended" => self.session_ended(emitter, data),
-            "turn.started" => self.turn_started(emitter, event, text_of(data, "turn_id")),
+            "turn.started" => self.turn_started(emitter, text_of(data, "turn_id")),
             "turn.ended" if self.turn.is_none() => emitter.pass_over("the end of no turn"),
-            "turn.ended" if self.of_other => emitter.pass_over("the end of another session"),
+            "turn.ended" if self.natives.of_other() => {
+                emitter.pass_over("the end of another session")
+            }
             "turn.ended" => {
                 let said = data.get("metadata").unwrap_or(&Value::Null);
                 self.close_turn(emitter, outcome_of(said));

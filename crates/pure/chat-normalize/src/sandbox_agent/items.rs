@@ -199,6 +199,11 @@ impl SandboxAgent {
 }
 
 impl Call {
+    /// Whether another agent works for this one in it.
+    pub(super) fn is_of_agent(&self) -> bool {
+        tool::kind(&self.name) == "agent"
+    }
+
     pub(super) fn announce(&mut self, emitter: &mut Emitter) {
         if std::mem::replace(&mut self.announced, true) {
             return;

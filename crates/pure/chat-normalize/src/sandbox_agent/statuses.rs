@@ -19,7 +19,7 @@ impl SandboxAgent {
         match label {
             "turn.started" | "agent_start" => emitter.pass_over(label),
             // The end of a sub-agent's session is none of this one.
-            "turn.completed" | "session.idle" | "agent_end" if self.of_other => {
+            "turn.completed" | "session.idle" | "agent_end" if self.natives.of_other() => {
                 emitter.pass_over("the end of another session");
             }
             "turn.completed" | "session.idle" | "agent_end" => {

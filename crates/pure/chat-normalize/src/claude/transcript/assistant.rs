@@ -76,7 +76,6 @@ impl ClaudeTranscript {
             chain,
             message_id,
             usage,
-            so_far,
         } = used;
         let mut place = self.place(chain.as_ref());
         let response_id = match self.session.messages.get(&message_id) {
@@ -90,11 +89,10 @@ impl ClaudeTranscript {
             }
         };
         let place = place.in_response(&response_id);
-        let tag = if so_far { "usage.so-far" } else { "usage" };
-        emitter.add_as(&format!("{response_id}:{tag}"), &place, usage);
+        emitter.add_as(&format!("{response_id}:usage"), &place, usage);
     }
 
-    /// Nothing came for a while: the newest answers' tokens are told, as far as they are known.
+    /// Nothing came for a while: the newest answers' tokens are told, of those that are whole.
     pub(super) fn usage_at_rest(&mut self, emitter: &mut Emitter) {
         for used in self.pending_usage.rest() {
             self.write_usage(emitter, used);
