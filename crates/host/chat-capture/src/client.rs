@@ -346,6 +346,14 @@ fn read_text(
     };
     let is_ours = answer["error"]["code"].is_string();
     match status {
+        // What stands before the server says that it does not reach it.
+        500..=599 if !is_ours && after_ms.is_none() => Err(Error::NoServer {
+            why: format!(
+                "{}: no answer of a Turnreel server: {}",
+                why(),
+                endpoint.url
+            ),
+        }),
         401 | 403 | 421 => Err(Error::Unauthorized { why: why() }),
         404 if is_ours => Err(Error::NotFound { why: why() }),
         413 => Err(Error::TooLarge),

@@ -220,7 +220,10 @@ impl Asked {
                 }
                 Ok(answer) if answer["status"] == "pending" => away = None,
                 other => {
-                    let since = *away.get_or_insert(asked);
+                    // One that hangs is away since it was asked; one that was restarted went just now.
+                    let hangs = asked.elapsed() >= LONGEST_ANSWER;
+                    let went = if hangs { asked } else { Instant::now() };
+                    let since = *away.get_or_insert(went);
                     if since.elapsed() >= LONGEST_AWAY {
                         return Err(other.err().unwrap_or_else(no_answer));
                     }

@@ -27,6 +27,7 @@ pub use leftover::{Leftover, Next, leftovers};
 pub use pipe::{FindEndpoint, LONGEST_WAIT, Outcome, Pipe, Rewrite, pass_on};
 pub use sources::{ReadLog, Turn, Words};
 pub use spool::{
-    Batch, Kept, Refused, is_same_endpoint, sessions_named, spools_for, spools_for_others,
+    Batch, Kept, Refused, is_beside_others, is_same_endpoint, sessions_behind, sessions_named,
+    spools_for, spools_for_others,
 };
 pub use unread::UnreadLines;

@@ -49,8 +49,8 @@ pub(crate) struct Sender<'a> {
 enum Unsent {
     /// Another source tells of the session now: the file of its notes.
     Held(PathBuf),
-    /// It is not tried again.
-    GivenUp(Error),
+    /// It is not tried again; and the session of what was sent.
+    GivenUp(Error, String),
 }
 
 /// What became of what an earlier pipe left.
@@ -66,8 +66,14 @@ pub(crate) enum Sent {
     },
     /// The token may not write to all of its sessions; so it is said. The file stays for one that may.
     Left(String),
-    /// It is not known whether a session goes on that it left open. The file stays for the next.
+    /// It is not known whether a session goes on that it left open, or somebody else is to send it. The file stays for that one.
     Untold,
+    /// The server does not take it now. The file stays for the next.
+    NotNow {
+        /// Of what it did not take.
+        session_id: String,
+        why: Error,
+    },
 }
 
 /// Rests between two tries; false where it is not tried again.
@@ -172,19 +178,21 @@ impl<'a> Sender<'a> {
         at.saturating_sub(u64::from(waits))
     }
 
-    /// Sends what an earlier pipe left; `moved` is called for each part that the server has. Of sessions that it left open it is
-    /// known once `told` says yes whether they go on.
+    /// Sends what an earlier pipe left; `moved` is called for each part that the server has, with the bytes of the file up to its
+    /// end, and says whether to go on. Of sessions that it left open it is known once `told` says yes whether they go on.
+    ///
+    /// What the server does not take now is not tried again: it is held from whoever else could send it. A server that takes
+    /// it at its own pace does take it.
     ///
     /// # Errors
     ///
-    /// Where the server does not take it now, or the disk refuses: it is held from whoever else could send it, and so not
-    /// tried again. A server that takes it at its own pace does take it.
+    /// Where the disk refuses.
     pub(crate) fn send_leftover(
         &mut self,
         path: &Path,
         mut leftover: Leftover,
         told: &dyn Fn() -> bool,
-        moved: &dyn Fn(),
+        moved: &dyn Fn(u64) -> bool,
     ) -> Result<Sent, Error> {
         let mut rest = |pause: &Pause| {
             let is_short = pause.wait <= LONGEST_HELD && pause.tries <= MOST_HELD;
@@ -204,7 +212,8 @@ impl<'a> Sender<'a> {
                 let said = not_sent_yet(&notes, path);
                 Ok(Sent::Held { notes, said })
             }
-            Unsent::GivenUp(why) => Err(why),
+            Unsent::GivenUp(why @ Error::Spool { .. }, _) => Err(why),
+            Unsent::GivenUp(why, session_id) => Ok(Sent::NotNow { session_id, why }),
         };
         let mut end = 0;
         while let Some(batch) = leftover.next_batch()? {
@@ -212,7 +221,9 @@ impl<'a> Sender<'a> {
                 return unsent(why);
             }
             end = batch.end;
-            moved();
+            if !moved(end) {
+                return Ok(Sent::Untold);
+            }
         }
         if leftover.has_open() && !told() {
             return Ok(Sent::Untold);
@@ -277,7 +288,7 @@ impl<'a> Sender<'a> {
             }
             let pause = self.pause_after(&why);
             if !rest(&pause) {
-                return Err(Unsent::GivenUp(why));
+                return Err(Unsent::GivenUp(why, batch.session_id.clone()));
             }
         }
     }
@@ -345,7 +356,8 @@ impl<'a> Sender<'a> {
             Err(why) => (Err(why), None),
         };
         if let (Err(why), Some(sources)) = (&sent, &mut self.sources) {
-            // It took nothing, and says so: to read a long log anew whenever it asks to wait would take ever longer.
+            // To read a long log anew whenever it asks to wait would take ever longer. Where lines were sent in parts it may have
+            // taken the first of them: those come again with their ids, and are known by them.
             let asks_to_wait = matches!(why, Error::Later { status, .. } if *status == Some(429));
             match new {
                 Some(new) if asks_to_wait => sources.keep(new),

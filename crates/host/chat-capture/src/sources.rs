@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::client::{Client, Endpoint, Error};
-use crate::spool::{Batch, Reader, dialect_of, is_held};
+use crate::spool::{Batch, Reader, dialect_of, is_held, is_of_a_provider};
 use chat_event::ChatEvent;
 use chat_normalize::{Dialect, Merge};
 pub(crate) use notes::forget_old;
@@ -131,8 +131,7 @@ impl Sources {
 
     /// Whether its events were made of a provider's lines; who writes events says all by itself.
     pub(crate) fn is_of_a_provider(&self) -> bool {
-        self.dialect
-            .is_some_and(|dialect| dialect != Dialect::ChatEvents)
+        is_of_a_provider(self.dialect)
     }
 
     /// The sessions of which others tell, too: of them something may be held back until the end.
@@ -317,7 +316,8 @@ impl Sources {
         Ok(Some(new))
     }
 
-    /// Nothing came of what was found to be new of a batch: the same batch comes again, before any other of its session.
+    /// What was found to be new of a batch was not all taken: the same batch comes again, before any other of its session. What of
+    /// it was taken after all is known by its ids.
     pub(crate) fn keep(&mut self, new: Batch) {
         if let Some(session) = self.sessions.get_mut(&new.session_id) {
             session.kept = Some(new);

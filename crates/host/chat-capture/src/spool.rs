@@ -22,11 +22,14 @@ pub use batch::Batch;
 pub(crate) use batch::Reader;
 pub(crate) use meant::is_for_another;
 pub use meant::{is_same_endpoint, spools_for, spools_for_others};
-pub use names::sessions_named;
-pub(crate) use names::{dialect_of, safe_name};
+pub(crate) use names::{dialect_of, is_of_a_provider, safe_name};
+pub use names::{is_beside_others, sessions_behind, sessions_named};
 pub(crate) use refused::keep;
 pub use refused::{Kept, Refused};
 pub(crate) use unnamed::unnamed_file;
+
+/// The ending of a spool whose disk had no lock for it.
+const UNLOCKED: &str = "unlocked";
 
 /// The spool of a running pipe.
 #[derive(Debug)]
@@ -71,7 +74,7 @@ impl Spool {
         }
         let mut state = self.locked();
         if state.file.is_none() {
-            let (file, path, locked) = self.create(&first.session_id, dialect)?;
+            let (file, path, locked) = self.create(&first.session_id, dialect, &File::lock)?;
             state.file = Some((file, path));
             state.unlocked = !locked;
         }
@@ -151,11 +154,13 @@ impl Spool {
         }
     }
 
-    /// Makes the file: itself, its path, and whether it is locked.
+    /// Makes the file: itself, its path, and whether it is locked. One that is not has a name that nobody takes for left over:
+    /// locks may be out for a moment only.
     fn create(
         &self,
         session_id: &str,
         dialect: Option<Dialect>,
+        lock: &dyn Fn(&File) -> std::io::Result<()>,
     ) -> Result<(File, PathBuf, bool), Error> {
         make_dir(&self.dir)?;
         let pid = std::process::id();
@@ -169,10 +174,18 @@ impl Spool {
             std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
             match options.open(&path) {
                 Ok(file) => {
-                    let locked = take_lock(&path, file.lock())?;
-                    // Who looks for what others left may have been there before our lock, and deleted it.
-                    if is_at(&file, &path) {
-                        return Ok((file, path, locked));
+                    if take_lock(&path, lock(&file))? {
+                        // Who looks for what others left may have been there before our lock, and deleted it.
+                        if is_at(&file, &path) {
+                            return Ok((file, path, true));
+                        }
+                        continue;
+                    }
+                    let path = path.with_extension(UNLOCKED);
+                    match options.open(&path) {
+                        Ok(file) => return Ok((file, path, false)),
+                        Err(why) if why.kind() == std::io::ErrorKind::AlreadyExists => n += 1,
+                        Err(source) => return Err(spool_error("open", &path, source)),
                     }
                 }
                 // A process that had our number left it.
@@ -187,15 +200,17 @@ impl Spool {
     }
 }
 
-/// What comes of locking a file that we made just now: whether it is locked, or its disk has no locks, and nobody takes it for
-/// left over, for who does locks it first. One that cannot be locked goes, for each try would leave one more.
+/// What comes of locking a file that we made just now: whether it is locked, or its disk has no locks. One that is not locked
+/// goes: somebody else may take it, and each try would leave one more.
 fn take_lock(path: &Path, locked: std::io::Result<()>) -> Result<bool, Error> {
     match locked {
         Ok(()) => Ok(true),
-        Err(why) if has_no_locks(&why) => Ok(false),
-        Err(source) => {
+        Err(why) => {
             let _ = std::fs::remove_file(path);
-            Err(spool_error("lock", path, source))
+            match has_no_locks(&why) {
+                true => Ok(false),
+                false => Err(spool_error("lock", path, why)),
+            }
         }
     }
 }
@@ -270,22 +285,38 @@ mod tests {
     use crate::leftover::{Leftover, leftovers};
 
     #[test]
-    fn a_spool_that_cannot_be_locked_leaves_no_file_and_one_without_locks_is_used() {
-        let path = std::env::temp_dir().join(format!("lock-{}", std::process::id()));
-        let lock = |why: std::io::Error| {
-            let made = File::create(&path);
-            let locked = take_lock(&path, Err(why));
-            (made.is_ok(), locked.ok(), path.exists())
+    fn a_spool_that_cannot_be_locked_leaves_no_file_and_one_without_locks_is_used()
+    -> Result<(), Error> {
+        let dir = std::env::temp_dir().join(format!("lock-{}", std::process::id()));
+        let spool = Spool::new(dir.clone());
+        let create = |kind: std::io::ErrorKind| {
+            spool.create("s1", Dialect::from_word("claude-stream"), &|_| {
+                Err(kind.into())
+            })
         };
-        let unsupported = std::io::ErrorKind::Unsupported.into();
-        assert_eq!(lock(unsupported), (true, Some(false), true));
-        #[cfg(unix)]
-        {
-            let none_left = std::io::Error::from_raw_os_error(libc::ENOLCK);
-            assert_eq!(lock(none_left), (true, Some(false), true));
+        assert!(create(std::io::ErrorKind::Other).is_err());
+        let n_files = || std::fs::read_dir(&dir).into_iter().flatten().count();
+        assert_eq!(n_files(), 0);
+        // A process that had our number may have left one.
+        for n_made in 1..3 {
+            let (_, path, locked) = create(std::io::ErrorKind::Unsupported)?;
+            assert!(!locked && path.exists());
+            assert_eq!(
+                names::dialect_of(&path),
+                Dialect::from_word("claude-stream")
+            );
+            // Locks that are there again meanwhile do not make it one that somebody left.
+            assert_eq!((n_files(), leftovers(&dir)), (n_made, Vec::new()));
         }
-        let other = std::io::ErrorKind::Other.into();
-        assert_eq!(lock(other), (true, None, false));
+        let _ = std::fs::remove_dir_all(&dir);
+        Ok(())
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_disk_of_the_network_that_has_no_locks_left_has_none() {
+        let none_left = std::io::Error::from_raw_os_error(libc::ENOLCK);
+        assert!(has_no_locks(&none_left));
     }
 
     #[test]

@@ -40,8 +40,8 @@ pub use pace::Pace;
 pub use random::{new_token, random_base64url};
 pub use session_id::SessionId;
 pub use store::{
-    FoundTold, LogFound, Options, Restoring, Rows, Session, Store, StoredBody, SyncPolicy, now_ms,
-    rows,
+    FoundTold, LogFound, Options, Restoring, Rows, Session, Store, StoredBody, SyncPolicy,
+    beside_each_other, now_ms, rows,
 };
 pub use summary::Summary;
 pub use whole::WHOLE_BYTES;

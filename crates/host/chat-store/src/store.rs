@@ -419,8 +419,8 @@ impl Drop for Store {
     }
 }
 
-/// Does the work for each, on so many threads.
-fn beside_each_other<T: Send>(n_threads: usize, all: Vec<T>, work: &(dyn Fn(T) + Sync)) {
+/// Does the work for each, on at most so many threads: this one does all of it where there is no other to be had.
+pub fn beside_each_other<T: Send>(n_threads: usize, all: Vec<T>, work: &(dyn Fn(T) + Sync)) {
     let left = Mutex::new(all.into_iter());
     let work_on = || {
         loop {

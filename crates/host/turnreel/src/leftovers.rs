@@ -66,11 +66,14 @@ struct Behind(BTreeSet<String>);
 impl Behind {
     fn waits(&self, path: &Path) -> bool {
         let named = chat_capture::sessions_named(path);
-        named.iter().any(|session| self.0.contains(session))
+        chat_capture::is_beside_others(path) && named.iter().any(|session| self.0.contains(session))
     }
 
-    fn stays(&mut self, path: &Path) {
-        self.0.extend(chat_capture::sessions_named(path));
+    /// The file waits for who holds these notes of a session.
+    fn stays(&mut self, path: &Path, notes: &Path) {
+        let session = notes.file_stem().and_then(|stem| stem.to_str());
+        let behind = chat_capture::sessions_behind(path, session.unwrap_or_default());
+        self.0.extend(behind);
     }
 }
 
@@ -123,7 +126,7 @@ impl Files {
             match take_in_one(state, &path, self.waiting.remove(&path)).await {
                 Ok(None) => {}
                 Ok(Some(held)) => {
-                    behind.stays(&path);
+                    behind.stays(&path, &held.notes);
                     let is_long = held.since.elapsed() >= HELD_LONG;
                     if is_long && self.named.insert(held.notes.clone()) {
                         tracing::warn!("{}", held_long(&path, &held.notes));

@@ -38,9 +38,10 @@ pub(crate) fn command(args: Args) -> ExitCode {
 fn run(args: Args) -> Result<ExitCode, String> {
     let dir = data_dir::resolve(args.data.data)?;
     // There is no folder before the first start.
-    let mut told = match dir.exists() {
-        true => chat_store::rows(&dir).map_err(|why| why.to_string())?,
-        false => Rows::default(),
+    let mut told = match dir.try_exists() {
+        Ok(true) => chat_store::rows(&dir).map_err(|why| why.to_string())?,
+        Ok(false) => Rows::default(),
+        Err(why) => return Err(format!("could not read {}: {why}", dir.display())),
     };
     if told.rows.is_empty() {
         // An empty list may be that of a folder that nobody meant.

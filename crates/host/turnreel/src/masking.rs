@@ -19,6 +19,7 @@ use chat_store::{Appended, Blobs, Error, Rewrite, Session, SessionId, now_ms};
 
 use crate::ingest;
 use crate::locked::locked;
+use crate::removed;
 use crate::state::{State, stopped};
 
 pub(crate) use bodies::MaskedUpload;
@@ -226,6 +227,8 @@ pub(crate) async fn tell_all(state: &State) {
 
 /// Tells what waits of a session and was looked at so often.
 async fn tell(state: &State, id: &SessionId, often: u64) {
+    // The end of a text would begin another log where this one was taken away just now. What waits is forgotten then.
+    let _ = removed::look_for(state, id).await;
     let (Some(live), Some(masking)) = (state.live(id), state.masking.get()) else {
         return;
     };

@@ -4,15 +4,14 @@
 //! The folder is looked through where it has changed. A session that is sent to again has a log again, and is listed.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
-use chat_store::SessionId;
+use chat_store::{SessionId, beside_each_other};
 
 use crate::error::ApiError;
 use crate::live::Live;
-use crate::locked::locked;
 use crate::state::State;
 
 /// The folder is looked at no more often.
@@ -141,22 +140,14 @@ fn tell_gone(state: &State, sessions: &[Arc<Live>]) -> Result<bool, chat_store::
 /// is held.
 fn bring_all_back(state: &State, sessions: Vec<Arc<Live>>) -> bool {
     let n_threads = sessions.len().min(BACK_AT_ONCE);
-    let left = Mutex::new(sessions.into_iter());
     let is_sure = AtomicBool::new(true);
-    let bring_back = || {
-        while let Some(live) = { locked(&left).next() } {
-            let is_told = live
-                .writer
-                .try_lock()
-                .is_ok_and(|_writer| turn(state, &live, false));
-            if !is_told {
-                is_sure.store(false, Ordering::Relaxed);
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..n_threads {
-            scope.spawn(bring_back);
+    beside_each_other(n_threads, sessions, &|live| {
+        let is_told = live
+            .writer
+            .try_lock()
+            .is_ok_and(|_writer| turn(state, &live, false));
+        if !is_told {
+            is_sure.store(false, Ordering::Relaxed);
         }
     });
     is_sure.into_inner()
@@ -191,15 +182,20 @@ pub(crate) async fn is_gone(state: &State, id: &SessionId) -> bool {
         return false;
     };
     let (state, of) = (state.clone(), live.clone());
-    let looking = move || {
-        let _writer = of.writer.blocking_lock();
-        let missing = missing(&state, std::slice::from_ref(&of))?;
-        turn(&state, &of, !missing.is_empty());
-        Ok::<_, chat_store::Error>(())
-    };
-    if let Ok(Err(why)) = tokio::task::spawn_blocking(looking).await {
-        tracing::warn!("{why}");
-    }
+    // On a task of its own: the writer is held until it is told, also where nobody waits for that any more. No thread waits for it.
+    let looking = tokio::spawn(async move {
+        let _writer = of.writer.lock().await;
+        let looked = of.clone();
+        let looking = move || {
+            let missing = missing(&state, std::slice::from_ref(&looked))?;
+            turn(&state, &looked, !missing.is_empty());
+            Ok::<_, chat_store::Error>(())
+        };
+        if let Ok(Err(why)) = tokio::task::spawn_blocking(looking).await {
+            tracing::warn!("{why}");
+        }
+    });
+    let _ = looking.await;
     live.is_removed()
 }
 

@@ -143,6 +143,7 @@ impl Shared {
             outcome.lost = outcome.lost.max(1);
         }
         outcome.notes.append(&mut locked(&self.notes));
+        outcome.notes.append(&mut self.left.take_notes());
     }
 }
 

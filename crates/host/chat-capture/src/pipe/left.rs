@@ -6,6 +6,7 @@
 //! for after our end. All else goes in a thread of its own, which leaves our sessions alone: two threads that tell of one
 //! session would be in each other's way.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -18,7 +19,7 @@ use crate::client::Error;
 use crate::leftover::{Leftover, leftovers};
 use crate::sender::{Sender, Sent};
 use crate::sources::forget_old;
-use crate::spool::{safe_name, sessions_named};
+use crate::spool::{is_beside_others, safe_name, sessions_behind, sessions_named};
 
 /// So long what was left of a session waits, held by us, for whether our agent goes on with it.
 const LONGEST_UNTOLD: Duration = Duration::from_secs(3);
@@ -38,6 +39,8 @@ struct Turns {
     now: Option<PathBuf>,
     /// What is to be tried again after our end.
     later: Vec<PathBuf>,
+    /// What the server did not take, by the reason.
+    not_taken: BTreeMap<String, BTreeSet<PathBuf>>,
 }
 
 impl Turns {
@@ -45,6 +48,35 @@ impl Turns {
     fn are_ours(&self, path: &Path) -> bool {
         let named = sessions_named(path);
         named.iter().any(|session| self.ours.contains(session))
+    }
+}
+
+/// Sessions of which a file waits: what a later run told of them does not overtake it.
+#[derive(Default)]
+struct Waiting {
+    /// For another source, which holds up nothing that is beside none.
+    held: BTreeSet<String>,
+    /// For the server.
+    not_taken: BTreeSet<String>,
+}
+
+impl Waiting {
+    fn has(&self, path: &Path) -> bool {
+        let is_held = is_beside_others(path);
+        sessions_named(path).iter().any(|session| {
+            self.not_taken.contains(session) || (is_held && self.held.contains(session))
+        })
+    }
+
+    /// The file waits for who holds these notes.
+    fn hold(&mut self, path: &Path, notes: &Path) {
+        self.held.extend(sessions_behind(path, session_of(notes)));
+    }
+
+    /// The server does not take what the file has of the session.
+    fn not_taken(&mut self, path: &Path, session_id: &str) {
+        let behind = sessions_behind(path, &safe_name(session_id));
+        self.not_taken.extend(behind);
     }
 }
 
@@ -86,8 +118,25 @@ impl Left {
 
     /// Whether a file waits for ourselves: for the notes of a session that we tell of.
     fn is_held_by_us(&self, notes: &Path) -> bool {
-        let session = notes.file_stem().and_then(|stem| stem.to_str());
-        session.is_some_and(|session| locked(&self.turns).ours.contains(session))
+        locked(&self.turns).ours.contains(session_of(notes))
+    }
+
+    /// What is to be said of files that the server did not take: one note for each reason.
+    pub(super) fn take_notes(&self) -> Vec<String> {
+        let mut not_taken = std::mem::take(&mut locked(&self.turns).not_taken);
+        // Some were taken later.
+        not_taken
+            .values_mut()
+            .for_each(|paths| paths.retain(|path| path.exists()));
+        let notes = not_taken.into_iter().filter_map(|(why, paths)| {
+            let first = paths.first()?.display();
+            let more = match paths.len() {
+                1 => String::new(),
+                n => format!(", and {} more", n - 1),
+            };
+            Some(format!("{why}: left where it is: {first}{more}"))
+        });
+        notes.collect()
     }
 
     fn put_off(&self, path: PathBuf) {
@@ -102,6 +151,8 @@ pub(super) struct Earlier<'a> {
     found: Option<BTreeMap<String, Vec<PathBuf>>>,
     /// One for each folder: what is refused of a file is kept beside it.
     senders: BTreeMap<PathBuf, Sender<'a>>,
+    /// Bytes that the server has of each file: each try begins anew, and what it has already is no progress.
+    furthest: BTreeMap<PathBuf, u64>,
 }
 
 impl Shared {
@@ -110,6 +161,7 @@ impl Shared {
             shared: self,
             found: None,
             senders: BTreeMap::new(),
+            furthest: BTreeMap::new(),
         }
     }
 
@@ -132,28 +184,31 @@ impl Shared {
     /// Sends what these files have; those of which it was not known in time whether their sessions go on.
     fn send_each(&self, sender: &mut Sender<'_>, paths: Vec<PathBuf>) -> Vec<PathBuf> {
         let mut untold = Vec::new();
-        // Sessions of which a file waits: what a later run told of them does not overtake it.
-        let mut waiting = BTreeSet::new();
+        let mut waiting = Waiting::default();
         for path in paths {
-            let named = sessions_named(&path);
-            let is_behind = named.iter().any(|session| waiting.contains(session));
-            if is_behind || self.is_our_spool(&path) || !self.left.take(&path) {
+            if waiting.has(&path) || self.is_our_spool(&path) || !self.left.take(&path) {
                 continue;
             }
             let told =
                 || self.is_told_within_unless(LONGEST_UNTOLD, &|| self.left.is_wanted(&path));
-            let sent = send_one(sender, &path, None, &told, &|| {});
+            // Once its session is ours it is sent before our events.
+            let goes_on = |_| !self.left.is_wanted(&path);
+            let sent = send_one(sender, &path, None, &told, &goes_on);
             self.left.let_go();
             match sent {
                 Ok(Some(Sent::Untold)) => untold.push(path),
                 Ok(Some(Sent::Held { notes, said })) => {
+                    waiting.hold(&path, &notes);
                     match self.left.is_held_by_us(&notes) {
                         true => self.left.put_off(path),
                         false => self.note(said),
                     }
-                    waiting.extend(named);
                 }
-                Err(why) if is_same_for_all(&why) => break,
+                Ok(Some(Sent::NotNow { why, .. })) if is_same_for_all(&why) => break,
+                Ok(Some(Sent::NotNow { session_id, why })) => {
+                    waiting.not_taken(&path, &session_id);
+                    self.tell_not_taken(path, &why);
+                }
                 sent => self.tell_of(&path, sent),
             }
         }
@@ -171,12 +226,15 @@ impl Shared {
             Ok(None | Some(Sent::Untold)) => {}
             Ok(Some(Sent::All(said))) => said.into_iter().for_each(|said| self.note(said)),
             Ok(Some(Sent::Held { said, .. } | Sent::Left(said))) => self.note(said),
-            Err(why @ Error::Spool { .. }) => self.note(why.to_string()),
-            Err(why) => {
-                let path = path.display();
-                self.note(format!("{why}: left where it is: {path}"));
-            }
+            Ok(Some(Sent::NotNow { why, .. })) => self.tell_not_taken(path.to_owned(), &why),
+            Err(why) => self.note(why.to_string()),
         }
+    }
+
+    fn tell_not_taken(&self, path: PathBuf, why: &Error) {
+        let mut turns = locked(&self.left.turns);
+        let not_taken = &mut turns.not_taken;
+        not_taken.entry(why.to_string()).or_default().insert(path);
     }
 
     /// Whether the server has our first events, or there are none: ours may be what goes on with a session that was left, and
@@ -203,7 +261,8 @@ impl<'a> Earlier<'a> {
     ///
     /// # Errors
     ///
-    /// Where the server takes nothing for now: ours would not be taken either, and it is to be asked again.
+    /// Where the server takes nothing for now, or nothing of this session: ours would not be taken either, and it is to be asked
+    /// again.
     pub(super) fn send_before(&mut self, session_id: &str) -> Result<(), Error> {
         let shared = self.shared;
         let session = safe_name(session_id);
@@ -213,15 +272,28 @@ impl<'a> Earlier<'a> {
         let mut paths = found.remove(&session).unwrap_or_default();
         paths.retain(|path| !shared.is_our_spool(path));
         let mut paths = paths.into_iter();
+        let mut is_held = false;
         while let Some(path) = paths.next() {
+            if is_held && is_beside_others(&path) {
+                shared.left.put_off(path);
+                continue;
+            }
             match self.send(&path, Some(session_id), &|| false) {
-                Err(why) if is_same_for_all(&why) || matches!(why, Error::Unauthorized { .. }) => {
+                Ok(Some(Sent::NotNow {
+                    session_id: of,
+                    why,
+                })) if is_same_for_all(&why) || is_of_ours(&why, of == session_id) => {
                     let again = std::iter::once(path).chain(paths).collect();
                     self.found.get_or_insert_default().insert(session, again);
                     return Err(why);
                 }
                 // Another process tells of the session now; what came later is not to overtake it.
                 Ok(Some(Sent::Held { .. })) => {
+                    is_held = true;
+                    shared.left.put_off(path);
+                }
+                // Another session of the file is in the way. It is the same with what came later.
+                Ok(Some(Sent::NotNow { .. })) => {
                     let rest = std::iter::once(path).chain(paths.by_ref());
                     rest.for_each(|path| shared.left.put_off(path));
                 }
@@ -236,15 +308,16 @@ impl<'a> Earlier<'a> {
     /// Sends what could not go before ours: now it is known which sessions go on. It is tried once.
     pub(super) fn send_rest(&mut self) {
         let later = std::mem::take(&mut locked(&self.shared.left.turns).later);
-        let mut waiting = BTreeSet::new();
+        let mut waiting = Waiting::default();
         for path in later {
-            let named = sessions_named(&path);
-            if named.iter().any(|session| waiting.contains(session)) {
+            if waiting.has(&path) {
                 continue;
             }
             let sent = self.send(&path, None, &|| true);
-            if let Ok(Some(Sent::Held { .. })) = sent {
-                waiting.extend(named);
+            match &sent {
+                Ok(Some(Sent::Held { notes, .. })) => waiting.hold(&path, notes),
+                Ok(Some(Sent::NotNow { session_id, .. })) => waiting.not_taken(&path, session_id),
+                _ => {}
             }
             self.shared.tell_of(&path, sent);
         }
@@ -265,10 +338,17 @@ impl<'a> Earlier<'a> {
             .senders
             .entry(dir.to_owned())
             .or_insert_with(|| Sender::new(&shared.find_endpoint, dir, shared.words));
-        let moved = || {
-            shared.n_moved.fetch_add(1, Ordering::SeqCst);
+        let furthest = Cell::new(self.furthest.get(path).copied().unwrap_or(0));
+        let moved = |end| {
+            if end > furthest.get() {
+                furthest.set(end);
+                shared.n_moved.fetch_add(1, Ordering::SeqCst);
+            }
+            true
         };
-        send_one(sender, path, gone_on, told, &moved)
+        let sent = send_one(sender, path, gone_on, told, &moved);
+        self.furthest.insert(path.to_owned(), furthest.get());
+        sent
     }
 }
 
@@ -278,7 +358,7 @@ fn send_one(
     path: &Path,
     gone_on: Option<&str>,
     told: &dyn Fn() -> bool,
-    moved: &dyn Fn(),
+    moved: &dyn Fn(u64) -> bool,
 ) -> Result<Option<Sent>, Error> {
     let Ok(Some(mut leftover)) = Leftover::open(path) else {
         return Ok(None);
@@ -301,6 +381,22 @@ fn is_same_for_all(why: &Error) -> bool {
                 ..
             }
     )
+}
+
+/// The session of a file of notes, as file names have it.
+fn session_of(notes: &Path) -> &str {
+    let stem = notes.file_stem().and_then(|stem| stem.to_str());
+    stem.unwrap_or_default()
+}
+
+/// Whether it would be the same with what is ours: the server refuses this client, or, where it says so of a session of ours,
+/// takes nothing of that for now.
+fn is_of_ours(why: &Error, is_session_ours: bool) -> bool {
+    match why {
+        Error::Unauthorized { .. } => true,
+        Error::Later { .. } => is_session_ours,
+        _ => false,
+    }
 }
 
 fn by_session(dirs: &[PathBuf]) -> BTreeMap<String, Vec<PathBuf>> {

@@ -37,6 +37,27 @@ pub fn sessions_named(path: &Path) -> Vec<String> {
     once.into_iter().chain(twice).map(str::to_owned).collect()
 }
 
+/// The sessions of which nothing later may be told before a spool that waits for this one, as [`safe_name`] has them: where its
+/// name may mean two, the one that it waits for.
+pub fn sessions_behind(path: &Path, waits_for: &str) -> Vec<String> {
+    let mut named = sessions_named(path);
+    if named.iter().any(|session| session == waits_for) {
+        named.clear();
+    }
+    named.push(waits_for.to_owned());
+    named
+}
+
+/// Whether other sources may tell of the sessions of a spool, and it waits for them: where a provider's lines were read.
+pub fn is_beside_others(path: &Path) -> bool {
+    is_of_a_provider(dialect_of(path))
+}
+
+/// Whether lines of this dialect are a provider's.
+pub(crate) fn is_of_a_provider(dialect: Option<Dialect>) -> bool {
+    dialect.is_some_and(|dialect| dialect != Dialect::ChatEvents)
+}
+
 fn without_number(name: &str) -> Option<&str> {
     let (before, number) = name.rsplit_once('-')?;
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
@@ -71,5 +92,18 @@ mod tests {
             }
         }
         assert!(sessions_named(Path::new("mine.jsonl")).is_empty());
+    }
+
+    #[test]
+    fn a_spool_that_waits_holds_up_the_session_that_it_waits_for() {
+        for (name, waits_for, expected) in [
+            ("task-1-9.jsonl", "task-1", &["task-1"][..]),
+            ("task-1-9.jsonl", "task", &["task"]),
+            // It may have more of the one that it began with.
+            ("s1-9.jsonl", "s2", &["s1", "s2"]),
+        ] {
+            let behind = sessions_behind(Path::new(name), waits_for);
+            assert_eq!(behind, expected, "{name} {waits_for}");
+        }
     }
 }

@@ -127,6 +127,22 @@ async fn a_later_file_of_a_session_waits_for_an_earlier_one_that_waits() {
     assert!(chat_capture::leftovers(&spool).is_empty());
 }
 
+/// A name that ends in two numbers may be of two sessions, and what no provider's lines told of waits for nobody.
+#[test]
+fn a_file_that_waits_holds_up_the_files_that_wait_for_the_same() {
+    let mut behind = Behind::default();
+    let held = Path::new("sources/task-1.json");
+    behind.stays(Path::new("task-1-9.claude-stream.jsonl"), held);
+    for (name, waits) in [
+        ("task-1-10.claude-stream.jsonl", true),
+        ("task-1-10.jsonl", false),
+        ("task-1-10.chat-events.jsonl", false),
+        ("task-8.claude-stream.jsonl", false),
+    ] {
+        assert_eq!(behind.waits(Path::new(name)), waits, "{name}");
+    }
+}
+
 #[test]
 fn what_cannot_be_taken_in_now_is_tried_again_less_and_less_often() {
     let (path, mut now) = (PathBuf::from("s.spool"), Instant::now());

@@ -173,7 +173,10 @@ async fn answer(
     kind: Kind,
     payload: Payload,
 ) -> Result<Json<Value>, ApiError> {
-    let live = live_of(&state, &session)?;
+    let id = SessionId::parse(&session)?;
+    // What was asked is remembered, though its log may have been taken away just now.
+    let live = state.live_to_go_on(&id).await?;
+    let live = live.ok_or_else(ApiError::no_session)?;
     // On a task of its own: a client that goes away must not leave an answer that is stored but never told of.
     let storing = tokio::spawn(async move {
         // A long log is read before others have to wait for it.

@@ -126,6 +126,38 @@ fn answers_go_with_the_log_that_had_them() {
 }
 
 #[test]
+fn an_answer_makes_no_log_where_the_one_that_asked_was_just_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let asks = json!([{"id": "p1", "timestamp": 1, "type": "permission_request",
+        "payload": {"requestId": "r1", "toolName": "Bash", "options": []}}]);
+    assert_eq!(server.post("s1", &asks).0, 200);
+    let request = "/api/v1/sessions/s1/permissions/r1";
+    assert_eq!(server.get(request).0, 200);
+    take_away(&server, "s1");
+    let (status, answer) = server.post_text(request, r#"{"decision": "allow"}"#);
+    assert_eq!(status, 404, "{answer}");
+    assert_eq!(log(dir.path(), "s1"), b"");
+}
+
+#[test]
+fn the_end_of_a_text_makes_no_log_where_its_own_was_just_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = Server::start_on(dir.path(), "127.0.0.1:0", &["--mask"]);
+    let chunk = json!([{"id": "c1", "timestamp": 1, "type": "assistant_chunk",
+        "payload": {"messageId": "m1", "text": "the token is sk-ant-"}}]);
+    for session in ["s1", "s2"] {
+        assert_eq!(server.post(session, &chunk).0, 200);
+    }
+    let before = log(dir.path(), "s2");
+    take_away(&server, "s1");
+    // What waits is told when it stops.
+    server.stop();
+    assert_eq!(log(dir.path(), "s1"), b"");
+    assert!(log(dir.path(), "s2").len() > before.len());
+}
+
+#[test]
 fn producers_begin_anew_with_a_new_log() {
     let dir = tempfile::tempdir().unwrap();
     let server = Server::start(dir.path());

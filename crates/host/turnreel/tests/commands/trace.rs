@@ -433,6 +433,21 @@ fn sessions_are_listed_and_named_by_their_ids_while_a_server_holds_the_folder() 
 }
 
 #[test]
+fn a_folder_that_cannot_be_looked_for_is_not_told_as_an_empty_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let below = file.join("data");
+    let output = support::command::run("list", &["--data", below.to_str().unwrap()], b"");
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("could not read ") && !said.contains("no sessions yet"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_packed_file_is_told_like_the_file_itself() {
     let dir = tempfile::tempdir().unwrap();
     let input = session("codex-rollout/input.rollout.jsonl");

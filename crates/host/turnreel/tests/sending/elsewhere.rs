@@ -10,7 +10,7 @@ use super::pipe::{PATIENT, SMALL, run, spooled, spooled_for_others, start};
 use crate::support::{self, Server, command, make_token, soon};
 use serde_json::json;
 
-/// Something that answers each request so, by its first line: its address, and how many came.
+/// Something that answers each request so, by its first line and its body: its address, and how many came.
 pub(super) fn answering(
     answer: impl Fn(&str) -> (u16, String) + Send + 'static,
 ) -> (String, Arc<AtomicUsize>) {
@@ -36,7 +36,7 @@ pub(super) fn answering(
     (url, n_asked)
 }
 
-/// Reads a request to its end; its first line.
+/// Reads a request to its end; its first line, and its body.
 fn request_of(stream: &TcpStream) -> Option<String> {
     let mut reader = BufReader::new(stream);
     let mut first = String::new();
@@ -53,8 +53,9 @@ fn request_of(stream: &TcpStream) -> Option<String> {
             n_bytes = length.trim().parse().ok()?;
         }
     }
-    reader.read_exact(&mut vec![0; n_bytes]).ok()?;
-    Some(first)
+    let mut body = vec![0; n_bytes];
+    reader.read_exact(&mut body).ok()?;
+    Some(first + &String::from_utf8_lossy(&body))
 }
 
 #[test]

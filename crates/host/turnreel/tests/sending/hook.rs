@@ -315,6 +315,22 @@ fn a_server_that_begins_to_hang_is_not_waited_for_long() {
     assert!(took < Duration::from_secs(16), "{took:?}");
 }
 
+/// The server holds a question for a while: it was there as long.
+#[test]
+fn a_server_that_is_killed_while_it_holds_a_question_is_waited_for_from_then_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = Server::start(dir.path());
+    let child = start(dir.path(), &asks("PermissionRequest"));
+    let request = asked(&server);
+    std::thread::sleep(Duration::from_secs(4));
+    server.kill();
+    std::thread::sleep(Duration::from_secs(7));
+    let server = Server::start(dir.path());
+    let said = json!({"decision": "allow"});
+    assert_eq!(answer(&server, "permissions", &request, &said), 200);
+    assert_eq!(decision(child)["behavior"], "allow");
+}
+
 #[cfg(unix)]
 #[test]
 fn what_is_answered_elsewhere_is_asked_no_longer() {

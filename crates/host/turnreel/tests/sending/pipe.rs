@@ -280,8 +280,6 @@ fn a_session_whose_pipe_was_killed_has_ended_unless_another_goes_on_with_it() {
     soon("what was left is taken", || spooled(dir.path()) == 0);
 }
 
-/// Nobody but who holds it could send it, or say that its session is over.
-#[cfg(unix)]
 #[test]
 fn the_token_is_read_from_the_file_that_is_named() {
     let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -300,8 +298,6 @@ fn the_token_is_read_from_the_file_that_is_named() {
     assert_eq!(server.all("s1", 10).len(), 3);
 }
 
-/// As a pipe holds them that its user stopped (Ctrl-Z) in the middle of telling something.
-/// A private run is none of a team's, and a team's server waits for its own.
 #[test]
 fn input_that_is_no_agents_goes_through_and_is_named() {
     let dir = tempfile::tempdir().unwrap();

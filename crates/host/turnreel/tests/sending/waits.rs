@@ -2,13 +2,13 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::elsewhere::answering;
 use super::pipe::{PATIENT, SMALL, run, start};
-use crate::support::{Server, command, soon};
+use crate::support::{self, Server, command, soon};
 use serde_json::json;
 
 const OF_CLAUDE: &str = concat!(
@@ -99,6 +99,83 @@ fn what_the_server_takes_later_holds_up_nothing_else_that_was_left() {
         said.contains("503: its log is away") && said.contains("s1-1.jsonl"),
         "{said}"
     );
+}
+
+/// What stands in the way of one stands in the way of the other: they are sent in the order of the runs.
+#[test]
+fn what_an_earlier_run_left_comes_before_ours_though_the_server_takes_it_later() {
+    for later in [
+        refusal(503, "its log is away"),
+        refusal(423, "another program has its log"),
+        // Of a proxy that does not reach the server.
+        (502, "<html>Bad gateway</html>".to_owned()),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let n_sent = AtomicUsize::new(0);
+        let bodies = Arc::new(Mutex::new(Vec::new()));
+        let keeping = bodies.clone();
+        let (url, _) = answering(move |asked| {
+            if n_sent.fetch_add(1, Ordering::SeqCst) < 3 {
+                return later.clone();
+            }
+            keeping.lock().unwrap().push(asked.to_owned());
+            taken()
+        });
+        let left = spool(dir.path(), &url).join("s1-1.jsonl");
+        std::fs::write(&left, SMALL.replace("Hi", "Before")).unwrap();
+        let more = [&PATIENT[..], &["--endpoint", &url, "--token", "t"]].concat();
+        let said = command::text(&run(dir.path(), &more, SMALL.as_bytes()).stderr);
+        assert_eq!(said, "");
+        let bodies = bodies.lock().unwrap();
+        let texts: Vec<_> = bodies.iter().map(|it| it.contains("Before")).collect();
+        assert_eq!(texts, [true, false]);
+        assert!(!left.exists());
+    }
+}
+
+#[test]
+fn what_the_server_has_already_of_what_was_left_is_no_progress() {
+    let dir = tempfile::tempdir().unwrap();
+    let (url, _) = answering(|asked| match asked.contains("/s1/") {
+        true => taken(),
+        false => refusal(507, "the disk is full"),
+    });
+    let left = spool(dir.path(), &url).join("s1-1.jsonl");
+    std::fs::write(&left, SMALL.to_owned() + &SMALL.replace("s1", "s2")).unwrap();
+    let more = ["--wait", "8", "--endpoint", &url, "--token", "t"];
+    let mut child = start(dir.path(), &more);
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(SMALL.as_bytes()).unwrap();
+    drop(stdin);
+    assert!(support::wait_for(&mut child, Duration::from_secs(16)).success());
+    let said = command::text(&child.wait_with_output().unwrap().stderr);
+    assert!(said.contains("they wait in") && left.exists(), "{said}");
+}
+
+#[test]
+fn what_the_server_takes_later_is_told_once_and_not_overtaken() {
+    let dir = tempfile::tempdir().unwrap();
+    let n_sent = AtomicUsize::new(0);
+    let (url, _) = answering(move |_| match n_sent.fetch_add(1, Ordering::SeqCst) {
+        0..2 => refusal(503, "its log is away"),
+        _ => taken(),
+    });
+    let folder = spool(dir.path(), &url);
+    let path = |name: &str| folder.join(name);
+    for (name, seconds) in [("s1-9", 1), ("s2-9", 2), ("s1-1", 3), ("s3-1", 4)] {
+        let path = path(&format!("{name}.jsonl"));
+        std::fs::write(&path, SMALL.replace("s1", &name[..2])).unwrap();
+        let file = std::fs::File::options().append(true).open(&path).unwrap();
+        let written = std::time::UNIX_EPOCH + Duration::from_secs(seconds);
+        file.set_modified(written).unwrap();
+    }
+    let mut child = start(dir.path(), &["--endpoint", &url, "--token", "t"]);
+    soon("the last is sent", || !path("s3-1.jsonl").exists());
+    drop(child.stdin.take());
+    let said = command::text(&child.wait_with_output().unwrap().stderr);
+    assert!(path("s1-1.jsonl").exists(), "it waits for the earlier one");
+    assert_eq!(said.matches("its log is away").count(), 1, "{said}");
+    assert!(said.contains("s1-9.jsonl, and 1 more"), "{said}");
 }
 
 #[test]
