@@ -131,7 +131,7 @@ fn an_exported_session_shows_what_the_live_one_shows_and_asks_for_nothing() {
             "__test.one('.strip')?.ariaValueNow !== __test.one('.strip')?.ariaValueMax",
         )
         .await;
-        tab.press("l").await;
+        tab.press("ArrowRight").await;
         tab.wait_for(
             "the end again",
             SHORT,
