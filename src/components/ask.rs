@@ -42,9 +42,9 @@ pub(crate) fn permission(ctx: Ctx, feed: &Feed, block: &Block, ask: &PermissionB
                 .message
                 .clone()
                 .map(|message| p().class("muted").child(message));
-            div()
-                .class("body")
-                .child((said, request.args.as_ref().map(raw::fields)))
+            let args = request.args.as_ref();
+            let args = args.and_then(|args| raw::arguments(ctx, block, &block.event_id, args, &[]));
+            div().class("body").child((said, args))
         });
         return (line.toggles(open), body).into_any();
     }

@@ -7,13 +7,10 @@ use chat_feed::{Block, long_text, units};
 use leptos::html::{dd, div, dl, dt};
 use leptos::prelude::*;
 
+use super::Ctx;
 use super::icon::Icon;
 use super::line::{Line, verb_and_object};
 use super::whole::Long;
-use super::{Ctx, output};
-
-/// Longer JSON is cut: it is text for a reader, not the data.
-const MOST_CHARS: usize = 20_000;
 
 /// A line that no rule knows.
 pub(crate) fn view(ctx: Ctx, block: &Block, label: &str, value: &Json) -> AnyView {
@@ -67,49 +64,4 @@ pub(crate) fn arguments(
         })
         .collect();
     (!rows.is_empty()).then(|| dl().class("well fields").child(rows).into_any())
-}
-
-/// The fields of an object, each value as text where it is text.
-pub(crate) fn fields(value: &Json) -> AnyView {
-    let serde_json::Value::Object(members) = value.to_value() else {
-        return tree(value);
-    };
-    let rows: Vec<_> = members
-        .iter()
-        .map(|(name, value)| {
-            let text = match value {
-                serde_json::Value::String(text) => clip(text.clone()),
-                serde_json::Value::Array(_) | serde_json::Value::Object(_) => clip(indented(value)),
-                other => other.to_string(),
-            };
-            (dt().child(name.clone()), dd().child(text))
-        })
-        .collect();
-    dl().class("well fields").child(rows).into_any()
-}
-
-/// Any JSON, indented.
-pub(crate) fn tree(value: &Json) -> AnyView {
-    let text = match value.as_str() {
-        Some(text) => text.into_owned(),
-        // Numbers that no type holds would be lost on the way through a tree, so small JSON stays as it came.
-        None if value.text_len() < 100 => value.as_text().into_string(),
-        None => indented(&value.to_value()),
-    };
-    output::well("well well--wrap", "JSON", clip(text))
-}
-
-fn indented(value: &serde_json::Value) -> String {
-    serde_json::to_string_pretty(value).unwrap_or_default()
-}
-
-fn clip(text: String) -> String {
-    match text.char_indices().nth(MOST_CHARS) {
-        Some((at, _)) => format!(
-            "{} … ({} more)",
-            &text[..at],
-            units::bytes((text.len() - at) as u64)
-        ),
-        None => text,
-    }
 }

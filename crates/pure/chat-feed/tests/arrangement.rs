@@ -1,5 +1,5 @@
-//! Which rows are shown, told by example; and the laws: the changes build the list, and arranging event by event, batch
-//! by batch or all at once gives the same one.
+//! Which rows are shown, told by example; and the laws: the changes build the list, however the events come.
+//! One file: all of it is asked of the same few made sessions by the same few words.
 
 use std::collections::{BTreeMap, BTreeSet};
 
