@@ -170,7 +170,7 @@ impl Feed for FeedElement {
             }
             "given" => {
                 self.streams.set(Streams::Done);
-                self.go_on_given();
+                self.go_on_given(false);
                 return 0.0;
             }
             "disconnect" => {

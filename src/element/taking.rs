@@ -61,10 +61,11 @@ impl FeedElement {
             }
             Update::Bodies(stretch, doors) => self.keep(stretch, doors),
             Update::Events(events) => {
+                let came = !events.is_empty();
                 self.store.apply(&events);
                 bytes::give_back(events);
                 // Who pushes does not say whether more comes, but what is pushed may.
-                self.go_on_given();
+                self.go_on_given(came);
             }
             Update::Heard(told, hear, broken) => {
                 self.heard.set(true);
@@ -189,15 +190,15 @@ impl FeedElement {
         }
     }
 
-    /// Goes on with what a script gave, as far as that is here; at its end it is played as the page asks.
-    pub(super) fn go_on_given(&self) {
+    /// Goes on with what a script gave, as far as that is here; at its end it is played as the page asks. `came` says that
+    /// events have just come.
+    pub(super) fn go_on_given(&self, came: bool) {
         if self.pushed.borrow().is_none() {
             return;
         }
         let is_all_here = self.is_all_here();
-        // Of a stream that gave no event nothing more is to be waited for, and one that broke off says so.
-        let says_something = is_all_here || self.store.event_count() > 0;
-        if says_something && self.state.get() != "error" {
+        // For a stream that gave no event nobody waits any more; one that broke off says so, until more comes.
+        if came || (is_all_here && self.state.get() != "error") {
             let state = if self.has_ended() { "ended" } else { "live" };
             self.set_state(state);
         }

@@ -167,7 +167,8 @@ fn what_comes_after_a_stream_that_broke_off_is_added_to_it() {
             .await;
         tab.run(&format!("__test.feed().append({})", json!(rest)))
             .await;
-        let all = format!("__test.feed().eventCount === {n_events}");
+        let all =
+            format!("__test.feed().eventCount === {n_events} && __test.feed().state === 'live'");
         tab.wait_for("all of it", SHORT, &all).await;
         let said: String = tab.eval("__test.text(__test.feed())").await;
         assert!(said.contains("he cable is out"), "{said}");
