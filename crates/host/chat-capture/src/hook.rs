@@ -29,6 +29,9 @@ const WAIT: &str = "5s";
 const LONGEST_ANSWER: Duration = Duration::from_secs(7);
 /// So long the server may be away, or hang, before nobody is waited for.
 const LONGEST_AWAY: Duration = Duration::from_secs(10);
+/// So long a server that was away may take to say that it is back: at its address may be somebody else, who says nothing, and
+/// only behind that it is looked for again.
+const LONGEST_TRY: Duration = Duration::from_secs(2);
 /// Between two tries, whatever comes of them: the server holds a question for longer.
 const PAUSE: Duration = Duration::from_secs(1);
 /// How often it is looked whether the agent waits on.
@@ -194,14 +197,16 @@ impl Asked {
         let mut away: Option<Instant> = None;
         loop {
             let asked = Instant::now();
-            let answer = match away {
-                None => self.get(&patient, &format!("{path}?wait={WAIT}")),
+            let endpoint = found(&self.find_endpoint);
+            let tried = endpoint.as_ref().ok().cloned();
+            let answer = endpoint.and_then(|endpoint| match away {
+                None => patient.get(&endpoint, &format!("{path}?wait={WAIT}")),
                 // One that is back says so at once, and one that hangs on has what is left of the time.
                 Some(since) => {
                     let left = LONGEST_AWAY.saturating_sub(since.elapsed());
-                    self.get(&Client::within(left.clamp(TICK, LONGEST)), &path)
+                    Client::within(left.clamp(TICK, LONGEST_TRY)).get(&endpoint, &path)
                 }
-            };
+            });
             let mut is_over = locked(&self.is_over);
             if *is_over {
                 return Ok(None);
@@ -219,6 +224,8 @@ impl Asked {
                     return Ok(Some(told));
                 }
                 Ok(answer) if answer["status"] == "pending" => away = None,
+                // It has begun elsewhere meanwhile.
+                _ if found(&self.find_endpoint).is_ok_and(|is| Some(is) != tried) => away = None,
                 other => {
                     // One that hangs is away since it was asked; one that was restarted went just now.
                     let hangs = asked.elapsed() >= LONGEST_ANSWER;
