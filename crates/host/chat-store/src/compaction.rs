@@ -302,6 +302,9 @@ impl Compaction {
             }
         }
         let index = self.files.index();
+        // The index of the new files says no more whose these were.
+        let noted = self.files.note_where_from(self.id.as_str());
+        noted.map_err(|why| Error::io("compact the log", &index, why))?;
         match std::fs::remove_file(&index) {
             Err(why) if why.kind() != io::ErrorKind::NotFound => {
                 return Err(Error::io("compact the log", &index, why));

@@ -7,11 +7,12 @@ mod whole;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
+use chat_event::compaction::Folded;
 use chat_event::payload::{
-    PermissionOption, PermissionRequest, QuestionOption, QuestionRequest, ToolCall,
+    PermissionOption, PermissionRequest, QuestionOption, QuestionRequest, SessionStart, ToolCall,
 };
 use chat_event::shell::script_of;
-use chat_event::{ChatEvent, Json, Payload};
+use chat_event::{ChatEvent, Json, Payload, Standing};
 use serde::{Deserialize, Serialize};
 
 use crate::blobs::sha256_hex;
@@ -84,8 +85,11 @@ pub(crate) struct Now {
     early: VecDeque<(String, String)>,
     /// The names of turns that began, the newest last: what comes late to one of them begins nothing.
     turns: VecDeque<String>,
-    /// The turn that goes on, where one does.
+    /// The name of the newest turn: the last one that began, by the times of the turns.
+    newest: Option<String>,
+    /// The newest turn, while it goes on.
     turn: Option<Turn>,
+    standing: Standing,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,6 +135,10 @@ impl Now {
             Payload::ToolResult(result) => {
                 let id = kept_name(&result.tool_call_id);
                 self.calls.retain(|call| call.id != id);
+                // As in the feed: nothing waits for a call that is done, though its answer may still come to be known.
+                if !result.is_empty_handed() {
+                    self.asks.retain(|ask| ask.call_id.as_deref() != Some(&*id));
+                }
             }
             // A sub-agent that fails or is stopped leaves those beside it as they are.
             Payload::ErrorEvent(_) | Payload::Interrupt(_)
@@ -167,18 +175,18 @@ impl Now {
         match &event.payload {
             Payload::TurnEnd(_) => {
                 // A prompt may wait while the agent is busy with the one before: that one's end is not the newest's.
-                let goes_on = match self.turn {
-                    Some(Turn::Named) => self.turns.back() != turn_of(event).as_ref(),
-                    Some(Turn::Unnamed | Turn::Announced) => true,
-                    None => false,
-                };
-                if event.turn_id.is_none() || self.is_new_name(event) || !goes_on {
+                if self.is_new_name(event) && !self.is_past(event) {
+                    self.begins_newest(event);
+                }
+                if self.is_of_newest(event) {
                     self.turn = None;
+                    self.stops(event);
                 }
                 return false;
             }
             Payload::SessionEnd(_) => {
                 self.turn = None;
+                self.standing.is_over(time_of(event));
                 return false;
             }
             _ if event.turn_id.is_some() => {}
@@ -206,8 +214,52 @@ impl Now {
             (None, None) => (true, Some(Turn::Unnamed)),
             (None, before) => (false, before),
         };
-        self.turn = turn;
+        // Another source may tell late of a turn that was before the newest.
+        if !begins || self.begins_newest(event) {
+            self.turn = turn;
+        }
         begins
+    }
+
+    /// A turn begins: whether it is the newest one. Without a name it stands where it came.
+    fn begins_newest(&mut self, event: &ChatEvent) -> bool {
+        if event.turn_id.is_none() {
+            self.standing = Standing::default();
+        }
+        let first = Folded::of(event).and_then(|folded| folded.times().next());
+        let is_newest = self
+            .standing
+            .begins(arrived(event, first.unwrap_or(event.timestamp)));
+        if is_newest {
+            self.newest = turn_of(event);
+        }
+        is_newest
+    }
+
+    /// Whether an event tells of what is past: it is of a turn before the newest, or was before an end.
+    pub(crate) fn is_past(&self, event: &ChatEvent) -> bool {
+        let goes_on = || self.standing.is_open() && self.is_of_newest(event);
+        self.standing.is_past(time_of(event)) && !goes_on()
+    }
+
+    /// Whether an event is of the newest turn, as one is that names none.
+    pub(crate) fn is_of_newest(&self, event: &ChatEvent) -> bool {
+        event.turn_id.is_none() || self.newest == turn_of(event)
+    }
+
+    /// Whether the model and the branch are told, and hold.
+    pub(crate) fn tells(&mut self, event: &ChatEvent, start: &SessionStart) -> bool {
+        (start.model.is_some() || start.git_branch.is_some()) && self.standing.tells(time_of(event))
+    }
+
+    /// The newest turn, or the session, goes on behind its end.
+    pub(crate) fn goes_on(&mut self) {
+        self.standing.goes_on();
+    }
+
+    /// The newest turn is stopped.
+    pub(crate) fn stops(&mut self, event: &ChatEvent) {
+        self.standing.ends(time_of(event));
     }
 
     /// Whether the newest turn goes on.
@@ -310,7 +362,7 @@ impl Now {
 
     fn call(&mut self, event: &ChatEvent, call: &ToolCall) {
         let id = kept_name(&call.tool_call_id);
-        if self.calls.iter().any(|open| open.id == id) {
+        if self.is_past(event) || self.calls.iter().any(|open| open.id == id) {
             return;
         }
         if self.calls.len() >= MOST_OPEN {
@@ -332,6 +384,15 @@ impl Now {
     }
 }
 
+/// When it was, but not later than it came: a clock that is ahead says nothing of what comes after.
+fn time_of(event: &ChatEvent) -> Option<i64> {
+    arrived(event, event.timestamp)
+}
+
+fn arrived(event: &ChatEvent, at_ms: Option<i64>) -> Option<i64> {
+    at_ms.map(|at_ms| event.recv.map_or(at_ms, |recv_ms| at_ms.min(recv_ms)))
+}
+
 /// The name of the event's turn, as it is kept.
 fn turn_of(event: &ChatEvent) -> Option<String> {
     let name = event.turn_id.as_deref();
@@ -348,6 +409,7 @@ pub(crate) fn kept_name(name: &str) -> Cow<'_, str> {
 
 fn of_permission(request: &PermissionRequest) -> Ask {
     let object = request.args.as_ref().and_then(object_of);
+    let object = object.map(|object| script_of(&object).into_owned());
     let whole = object
         .as_ref()
         .and_then(|object| whole::of_permission(request, object));

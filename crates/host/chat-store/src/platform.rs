@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
@@ -76,6 +76,9 @@ pub(crate) fn boot_id() -> Option<String> {
 pub(crate) struct FileMark {
     device: u64,
     inode: u64,
+    /// When it was made, where the system says so; 0 else. A node that is free again is given to the next file.
+    #[serde(default)]
+    born_ns: u64,
     pub(crate) bytes: u64,
     modified_ns: u64,
 }
@@ -94,14 +97,23 @@ impl FileMark {
         FileMark {
             device: 0,
             inode: 0,
+            born_ns: 0,
             bytes,
             modified_ns: 0,
         }
     }
 
-    /// Whether both are one file, whatever was written to it between.
+    /// Whether both are one file, whatever was written to it between, where this process saw both.
     pub(crate) fn is_same_file(self, other: Self) -> bool {
+        // Not its birth: a file of a lower layer (overlayfs) has another one once it is written to.
         (self.device, self.inode) == (other.device, other.inode)
+    }
+
+    /// The same, where one of them was seen by a process before, maybe before a boot.
+    pub(crate) fn is_same_file_since(self, other: Self) -> bool {
+        // Devices are numbered anew at a boot, or when they are mounted; two files that were made in one moment have two nodes.
+        let is_birth_known = self.born_ns != 0 && other.born_ns != 0;
+        self.inode == other.inode && (!is_birth_known || self.born_ns == other.born_ns)
     }
 }
 
@@ -115,14 +127,19 @@ impl From<&std::fs::Metadata> for FileMark {
         // Elsewhere length and time have to do.
         #[cfg(not(unix))]
         let (device, inode) = (0, 0);
-        let since = metadata.modified().ok();
-        let since = since.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        let since_ns = since.and_then(|since| u64::try_from(since.as_nanos()).ok());
+        let ns = |time: std::io::Result<SystemTime>| {
+            let since = time.ok()?.duration_since(UNIX_EPOCH).ok()?;
+            u64::try_from(since.as_nanos()).ok()
+        };
         FileMark {
             device,
             inode,
+            born_ns: ns(metadata.created()).unwrap_or_default(),
             bytes: metadata.len(),
-            modified_ns: since_ns.unwrap_or_default(),
+            modified_ns: ns(metadata.modified()).unwrap_or_default(),
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,12 +6,16 @@
 use std::collections::VecDeque;
 
 use chat_event::payload::Usage;
+use chat_event::{SessionSum, SumStep};
 use serde::{Deserialize, Serialize};
 
 use crate::now::kept_name;
 
 /// Figures of a turn come while it runs or with its end; sub-agents of some turns before may still count.
 const MOST_TURNS: usize = 8;
+
+/// So many responses of all turns may be told of in turns: more sub-agents seldom work at a time.
+const MOST_RESPONSES: usize = 16;
 
 /// What was used, where it is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -23,7 +27,7 @@ struct Figures {
 impl Figures {
     fn of(usage: &Usage) -> Figures {
         Figures {
-            tokens: Some(usage.fresh_tokens()),
+            tokens: usage.tells_tokens().then(|| usage.fresh_tokens()),
             cost_usd: usage.cost_usd,
         }
     }
@@ -51,19 +55,17 @@ impl Figures {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Turn {
-    id: Option<String>,
+    id: String,
     told: Figures,
     responses: Figures,
-    /// The newest response, whose figures may come again.
-    newest: Option<(String, Figures)>,
 }
 
-impl Turn {
-    fn figures(&self) -> Figures {
-        let newest = self.newest.as_ref().map(|(_, figures)| *figures);
-        self.told
-            .or(self.responses.plus(newest.unwrap_or_default()))
-    }
+/// A response whose figures may come again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Response {
+    turn: String,
+    id: String,
+    figures: Figures,
 }
 
 /// All that is needed to go on counting.
@@ -72,51 +74,59 @@ pub(crate) struct Spent {
     /// Runs of the session before one that began to count anew.
     past_runs: Figures,
     session: Figures,
+    /// When the session told that.
+    session_ms: Option<i64>,
     past_turns: Figures,
     turns: VecDeque<Turn>,
+    /// The newest responses of these turns, the last one last.
+    newest: Vec<Response>,
 }
 
 impl Spent {
-    /// Takes a `usage` event; `response` names its response, `is_nested` says that a sub-agent used it.
+    /// Takes a `usage` event of a turn, and of a response where it names one; `is_nested` says that a sub-agent used it.
     pub(crate) fn add(
         &mut self,
-        turn: Option<&str>,
-        response: Option<&str>,
+        (turn, response): (&str, Option<&str>),
         is_nested: bool,
         usage: &Usage,
+        at_ms: Option<i64>,
     ) {
         let figures = Figures::of(usage);
-        let response = response.map(kept_name);
         if usage.scope == "session" {
-            return self.add_session(figures, usage.cumulative != Some(false));
+            // Of a sub-agent's own session its responses are told, too, and the session's figures count them.
+            if !is_nested {
+                self.add_session(figures, usage.cumulative != Some(false), at_ms);
+            }
+            return;
         }
         let turn = self.turn(turn);
         if usage.scope == "turn" && !is_nested {
             turn.told = figures.or(turn.told);
             return;
         }
-        match (&mut turn.newest, response) {
-            (Some((known, newest)), Some(response)) if *known == response => {
-                *newest = figures.or(*newest);
-            }
-            (newest, response) => {
-                let before = newest.take().map(|(_, figures)| figures);
-                turn.responses = turn.responses.plus(before.unwrap_or_default());
-                match response {
-                    Some(response) => *newest = Some((response.into_owned(), figures)),
-                    None => turn.responses = turn.responses.plus(figures),
-                }
-            }
+        let Some(response) = response.map(kept_name) else {
+            turn.responses = turn.responses.plus(figures);
+            return;
+        };
+        let turn = turn.id.clone();
+        let known = |it: &Response| it.id == response && it.turn == turn;
+        let figures = match self.newest.iter().rposition(known) {
+            Some(at) => figures.or(self.newest.remove(at).figures),
+            None => figures,
+        };
+        if self.newest.len() == MOST_RESPONSES {
+            let oldest = self.newest.remove(0);
+            self.settle(oldest);
         }
+        self.newest.push(Response {
+            turn,
+            id: response.into_owned(),
+            figures,
+        });
     }
 
     /// Takes what a `turn_end` says.
-    pub(crate) fn end_turn(
-        &mut self,
-        turn: Option<&str>,
-        usage: Option<&Usage>,
-        cost_usd: Option<f64>,
-    ) {
+    pub(crate) fn end_turn(&mut self, turn: &str, usage: Option<&Usage>, cost_usd: Option<f64>) {
         let told = usage.map_or_else(Figures::default, Figures::of);
         let cost_usd = cost_usd.or(told.cost_usd);
         let turn = self.turn(turn);
@@ -135,33 +145,60 @@ impl Spent {
     }
 
     fn figures(&self) -> Figures {
-        let turns = self.turns.iter().map(Turn::figures);
+        let turns = self.turns.iter().map(|turn| self.of_turn(turn));
         let turns = turns.fold(self.past_turns, Figures::plus);
         self.past_runs.plus(self.session).or(turns)
     }
 
-    fn add_session(&mut self, figures: Figures, is_cumulative: bool) {
-        // Less than before means that the source began to count anew.
-        if !is_cumulative || figures.tokens < self.session.tokens {
-            self.past_runs = self.past_runs.plus(self.session);
-            self.session = figures;
-        } else {
-            self.session = figures.or(self.session);
+    fn of_turn(&self, turn: &Turn) -> Figures {
+        let newest = self.newest.iter().filter(|it| it.turn == turn.id);
+        let newest = newest.map(|it| it.figures);
+        turn.told.or(newest.fold(turn.responses, Figures::plus))
+    }
+
+    fn add_session(&mut self, figures: Figures, is_cumulative: bool, at_ms: Option<i64>) {
+        let sum = |of: Figures, at_ms| SessionSum {
+            tokens: of.tokens,
+            cost_usd: of.cost_usd,
+            at_ms,
+        };
+        let is_first_run = self.past_runs == Figures::default();
+        let before = sum(self.session, self.session_ms);
+        let step = match is_cumulative {
+            true => before.step_to(sum(figures, at_ms), is_first_run),
+            false => SumStep::Anew,
+        };
+        self.session = match step {
+            SumStep::Grown => figures.or(self.session),
+            SumStep::Past => self.session.or(figures),
+            SumStep::Anew => {
+                self.past_runs = self.past_runs.plus(self.session);
+                figures
+            }
+        };
+        self.session_ms = self.session_ms.max(at_ms);
+    }
+
+    /// The response's figures come no more.
+    fn settle(&mut self, response: Response) {
+        let mut turns = self.turns.iter_mut();
+        if let Some(turn) = turns.find(|turn| turn.id == response.turn) {
+            turn.responses = turn.responses.plus(response.figures);
         }
     }
 
-    fn turn(&mut self, id: Option<&str>) -> &mut Turn {
-        let id = id.map(kept_name);
-        let id = id.as_deref();
-        let at = self.turns.iter().position(|turn| turn.id.as_deref() == id);
+    fn turn(&mut self, id: &str) -> &mut Turn {
+        let id = kept_name(id);
+        let at = self.turns.iter().position(|turn| turn.id == id);
         let at = at.unwrap_or_else(|| {
             if self.turns.len() >= MOST_TURNS
                 && let Some(oldest) = self.turns.pop_front()
             {
-                self.past_turns = self.past_turns.plus(oldest.figures());
+                self.past_turns = self.past_turns.plus(self.of_turn(&oldest));
+                self.newest.retain(|it| it.turn != oldest.id);
             }
             self.turns.push_back(Turn {
-                id: id.map(str::to_owned),
+                id: id.into_owned(),
                 ..Turn::default()
             });
             self.turns.len() - 1

@@ -190,6 +190,7 @@ impl Store {
             return Ok(());
         }
         let id = found::session_of(&files)?;
+        note_where_from(&files, &id);
         let log = Log::open(Opening {
             files,
             id: id.clone(),
@@ -258,6 +259,7 @@ impl Store {
         if self.unopened_logs() > 0 {
             // It may be one of those: then it has more than its newest file.
             files = files.listed_anew()?;
+            note_where_from(&files, id);
         }
         let log = Log::open(Opening {
             id: id.clone(),
@@ -416,6 +418,16 @@ impl Drop for Store {
     fn drop(&mut self) {
         // The thread may hold the folder for a moment; it is free when this returns.
         self.stop_syncing();
+    }
+}
+
+/// A full disk is no reason not to give what there is.
+fn note_where_from(files: &Files, id: &SessionId) {
+    if let Err(why) = files.note_where_from(id.as_str()) {
+        tracing::warn!(
+            session = id.as_str(),
+            "could not note that the log may be from elsewhere: {why}"
+        );
     }
 }
 

@@ -1,5 +1,7 @@
 //! What the list of sessions says of one, kept as its events come.
 
+use std::borrow::Cow;
+
 use chat_event::compaction::Folded;
 use chat_event::payload::Usage;
 use chat_event::{ChatEvent, Payload, gist};
@@ -37,6 +39,9 @@ pub struct Summary {
     /// The working directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
+    /// Whether that was not said: it is where the program runs that reads the agent's output.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cwd_guessed: bool,
     /// The branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub git_branch: Option<String>,
@@ -142,7 +147,6 @@ impl Summary {
             let first = folded.as_ref().and_then(|folded| folded.times().next());
             self.started_ms = first.unwrap_or(event.timestamp);
         }
-        self.last_event_ms = event.timestamp.or(self.last_event_ms);
         self.now.take(event);
         let begins_turn = self.now.begins_turn(event);
         self.asks = self.now.n_asks();
@@ -157,22 +161,27 @@ impl Summary {
             }
             self.pace.take(at_ms);
         }
+        let is_past = self.now.is_past(event);
+        if !is_past {
+            self.last_event_ms = event.timestamp.or(self.last_event_ms);
+        }
         let has_failed = self.outcome.as_deref() == Some("failed");
-        self.note_outcome(event, begins_turn);
+        self.note_outcome(event, begins_turn, is_past);
         self.note_figures(event);
-        if begins_turn {
+        if begins_turn && !is_past {
             "busy".clone_into(&mut self.status);
         }
         match &event.payload {
             Payload::SessionStart(start) => {
                 replace(&mut self.agent, start.agent.as_ref());
                 replace(&mut self.provider, start.provider.as_ref());
-                replace(&mut self.model, start.model.as_ref());
-                // Where it began; the agent may go elsewhere.
-                if self.cwd.is_none() {
+                if self.now.tells(event, start) {
+                    replace(&mut self.model, start.model.as_ref());
+                    replace(&mut self.git_branch, start.git_branch.as_ref());
+                }
+                if start.tells_cwd(self.cwd.as_deref(), &mut self.cwd_guessed) {
                     self.cwd = start.cwd.as_ref().map(|cwd| cut(cwd, CWD_BYTES));
                 }
-                replace(&mut self.git_branch, start.git_branch.as_ref());
                 replace(&mut self.sandbox_id, start.sandbox_id.as_ref());
                 if let Some(title) = start.title.as_deref().and_then(first_line) {
                     self.title = Some(title);
@@ -181,7 +190,7 @@ impl Summary {
                     .extra
                     .get("sample")
                     .is_some_and(|value| value.as_text() == "true");
-                if self.status == "ended" {
+                if self.status == "ended" && !is_past {
                     "idle".clone_into(&mut self.status);
                 }
             }
@@ -193,7 +202,13 @@ impl Summary {
             }
             Payload::TurnEnd(_) if self.now.has_turn() => {}
             Payload::Interrupt(_) if event.parent_tool_call_id.is_some() => {}
-            Payload::TurnEnd(_) | Payload::Interrupt(_) => "idle".clone_into(&mut self.status),
+            Payload::SessionEnd(_) => "ended".clone_into(&mut self.status),
+            // A session that is over stays so, and a newest turn that goes on goes on, whatever is told of what was before.
+            Payload::TurnEnd(_)
+                if is_past && (self.status == "ended" || !self.now.is_of_newest(event)) => {}
+            Payload::TurnEnd(_) => "idle".clone_into(&mut self.status),
+            _ if is_past => {}
+            Payload::Interrupt(_) => "idle".clone_into(&mut self.status),
             // A turn that failed is over, unless the agent goes on with it: then its next call says so.
             Payload::ErrorEvent(_)
                 if event.parent_tool_call_id.is_none() && self.status == "busy" =>
@@ -202,14 +217,15 @@ impl Summary {
             }
             Payload::ToolCall(_) if has_failed && self.status == "idle" => {
                 "busy".clone_into(&mut self.status);
+                self.now.goes_on();
             }
             // The end was a guess, as of a program that was stopped for long: it goes on with the turn it was in.
             payload if self.status == "ended" && payload.is_agents_work() => {
                 "busy".clone_into(&mut self.status);
                 self.outcome = None;
                 self.failure = None;
+                self.now.goes_on();
             }
-            Payload::SessionEnd(_) => "ended".clone_into(&mut self.status),
             Payload::SessionStatus(status)
                 if matches!(status.status.as_str(), "busy" | "idle" | "retrying") =>
             {
@@ -220,19 +236,23 @@ impl Summary {
     }
 
     /// How the newest turn ended, and what of.
-    fn note_outcome(&mut self, event: &ChatEvent, begins_turn: bool) {
+    fn note_outcome(&mut self, event: &ChatEvent, begins_turn: bool, is_past: bool) {
         let is_main = event.parent_tool_call_id.is_none();
+        self.turns += usize::from(begins_turn);
+        self.steps += usize::from(matches!(event.payload, Payload::ToolCall(_)));
+        // The newest turn's end may be told late, and by one who knows it better.
+        let is_its_end =
+            matches!(event.payload, Payload::TurnEnd(_)) && self.now.is_of_newest(event);
+        if is_past && !is_its_end {
+            return;
+        }
         if begins_turn {
-            self.turns += 1;
             self.outcome = None;
             self.failure = None;
         }
         let outcome = match &event.payload {
             Payload::UserMessage(_) if is_main => None,
-            Payload::ToolCall(_) => {
-                self.steps += 1;
-                None
-            }
+            Payload::ToolCall(_) => None,
             Payload::TurnEnd(_) if self.now.has_turn() => return,
             Payload::TurnEnd(end) => {
                 Some(match (end.outcome.as_deref(), self.outcome.as_deref()) {
@@ -241,8 +261,12 @@ impl Summary {
                     (_, _) => "completed",
                 })
             }
-            Payload::Interrupt(_) if is_main => Some("interrupted"),
+            Payload::Interrupt(_) if is_main => {
+                self.now.stops(event);
+                Some("interrupted")
+            }
             Payload::ErrorEvent(error) if is_main => {
+                self.now.stops(event);
                 self.failure = first_line(&error.message);
                 Some("failed")
             }
@@ -255,12 +279,18 @@ impl Summary {
     }
 
     fn note_figures(&mut self, event: &ChatEvent) {
-        let turn = event.turn_id.as_deref();
+        if !matches!(event.payload, Payload::Usage(_) | Payload::TurnEnd(_)) {
+            return;
+        }
+        // One without a name is known by how many began with it.
+        let unnamed = || Cow::from(format!("turn {}", self.turns));
+        let turn = event.turn_id.as_deref().map_or_else(unnamed, Cow::from);
         match &event.payload {
             Payload::Usage(usage) => {
                 let is_nested = event.parent_tool_call_id.is_some();
                 let response = event.response_id.as_deref();
-                self.spent.add(turn, response, is_nested, usage);
+                let of = (&*turn, response);
+                self.spent.add(of, is_nested, usage, event.timestamp);
                 // A sub-agent has a context of its own.
                 if !is_nested {
                     self.context_used = usage.context_used.or(self.context_used);
@@ -269,9 +299,9 @@ impl Summary {
             }
             Payload::TurnEnd(end) => {
                 let usage: Option<Usage> = end.usage.as_ref().and_then(|usage| usage.parse());
-                self.spent.end_turn(turn, usage.as_ref(), end.cost_usd);
+                self.spent.end_turn(&turn, usage.as_ref(), end.cost_usd);
             }
-            _ => return,
+            _ => {}
         }
         self.tokens = self.spent.tokens();
         self.cost_usd = self.spent.cost_usd();

@@ -24,6 +24,8 @@ const OPTIONS: Options = Options {
 struct Told {
     events: Vec<(String, String)>,
     epoch: Option<String>,
+    /// Nobody can say whether the log is from a backup: what comes next begins an epoch.
+    goes_on_anew: bool,
 }
 
 impl Told {
@@ -84,6 +86,10 @@ fn send(store: &Store, name: &str, told: &mut Told, dice: &mut Dice) {
     if !appended.refused {
         *told = after;
     }
+    if told.goes_on_anew && !appended.stored.is_empty() {
+        told.goes_on_anew = false;
+        assert_ne!(told.epoch.take().as_ref(), Some(&appended.epoch));
+    }
     told.epoch.get_or_insert(appended.epoch);
 }
 
@@ -123,14 +129,16 @@ fn check(session: &Session, told: &Told, dice: &mut Dice) {
     assert!(session.event_whole("never sent").unwrap().is_none());
 }
 
-/// Does to an index what disks and people do.
-fn harm_an_index(dir: &Path, dice: &mut Dice) {
-    let index = dir.join(format!("{}.idx", id(SESSIONS[dice.below(3)]).stem()));
-    let Ok(mut bytes) = std::fs::read(&index) else {
-        return;
-    };
+/// Does to an index what disks and people do; the session whose index is gone by it.
+fn harm_an_index(dir: &Path, dice: &mut Dice) -> Option<&'static str> {
+    let session = SESSIONS[dice.below(3)];
+    let index = dir.join(format!("{}.idx", id(session).stem()));
+    let mut bytes = std::fs::read(&index).ok()?;
     match dice.below(3) {
-        0 => return std::fs::remove_file(&index).unwrap(),
+        0 => {
+            std::fs::remove_file(&index).unwrap();
+            return Some(session);
+        }
         1 => bytes.truncate(dice.below(bytes.len() + 1)),
         _ if bytes.is_empty() => {}
         _ => {
@@ -139,6 +147,7 @@ fn harm_an_index(dir: &Path, dice: &mut Dice) {
         }
     }
     std::fs::write(&index, bytes).unwrap();
+    None
 }
 
 fn play(seed: u64) {
@@ -154,8 +163,10 @@ fn play(seed: u64) {
                     store.close();
                 }
                 drop(store);
-                if dice.once_in(2) {
-                    harm_an_index(dir.path(), &mut dice);
+                if dice.once_in(2)
+                    && let Some(session) = harm_an_index(dir.path(), &mut dice)
+                {
+                    told.get_mut(session).unwrap().goes_on_anew = true;
                 }
                 store = Store::open(dir.path(), OPTIONS).unwrap();
             }

@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::path::Path;
 
+use crate::support::copying::{HOME, copy_all};
 use crate::support::{all, chunk, id, log_path, numbered, open};
 use chat_store::{Error, Options, Store};
 
@@ -135,4 +136,134 @@ fn who_holds_a_session_that_was_taken_away_writes_nothing_once_another_has_its_p
     assert!(matches!(refused, Err(Error::PackedAway { .. })));
     assert!(log(dir.path()) == bytes);
     assert_eq!(session.position(), position);
+}
+
+/// A folder that was left on purpose with `n` events, and a copy of all its files.
+fn left_and_copied(n: u64) -> (tempfile::TempDir, tempfile::TempDir) {
+    let (dir, backup) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    append(dir.path(), &(1..=n).collect::<Vec<_>>());
+    copy_files(dir.path(), backup.path());
+    (dir, backup)
+}
+
+/// Opens the folder, appends, and leaves it on purpose; where the log is then.
+fn append(dir: &Path, numbers: &[u64]) -> (String, u64) {
+    let store = open(dir);
+    let session = store.session_or_new(&id("s1")).unwrap();
+    let events = numbers.iter().map(|n| chunk(*n)).collect();
+    session.append(events, false, 1).unwrap();
+    let position = session.position();
+    store.close();
+    position
+}
+
+/// Copies files as `cp -a` does, with their times.
+fn copy_files(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            let copy = to.join(path.file_name().unwrap());
+            std::fs::copy(&path, &copy).unwrap();
+            let time = path.metadata().unwrap().modified().unwrap();
+            let file = std::fs::File::options().append(true).open(&copy).unwrap();
+            file.set_modified(time).unwrap();
+        }
+    }
+}
+
+/// Puts the backup in the place of all that is there.
+fn put_back(dir: &Path, backup: &Path) {
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    copy_files(backup, dir);
+}
+
+#[test]
+fn a_backup_that_was_left_on_purpose_goes_on_under_another_epoch() {
+    let another_boot = |dir: &Path| std::fs::write(dir.join("boot_id"), "another\n\n").unwrap();
+    let without_index = |dir: &Path| {
+        let index = dir.join(format!("{}.idx", id("s1").stem()));
+        std::fs::remove_file(index).unwrap();
+    };
+    // As a program of another version may have left it.
+    let other_index = |dir: &Path| {
+        let index = dir.join(format!("{}.idx", id("s1").stem()));
+        let mut bytes = std::fs::read(&index).unwrap();
+        bytes[7] = b'1';
+        let checksum = chat_event::jsonl::crc32c(&bytes[..28]);
+        bytes[28..32].copy_from_slice(&checksum.to_le_bytes());
+        std::fs::write(&index, bytes).unwrap();
+    };
+    let changes: [&dyn Fn(&Path); 4] = [&|_| {}, &another_boot, &without_index, &other_index];
+    for (at, change) in changes.iter().enumerate() {
+        let (dir, backup) = left_and_copied(1);
+        let before = append(dir.path(), &[2, 3]);
+        put_back(dir.path(), backup.path());
+        change(dir.path());
+        let after = append(dir.path(), &[12, 13]);
+        assert_eq!((before.1, after.1), (3, 3));
+        assert_ne!(before.0, after.0, "change {at}");
+        // Once.
+        assert_eq!(append(dir.path(), &[14]), (after.0.clone(), 4), "{at}");
+        let session = open(dir.path()).session(&id("s1")).unwrap();
+        let bases: Vec<u64> = session.epochs().iter().map(|it| it.base).collect();
+        assert_eq!(bases, [0, 1], "change {at}");
+    }
+}
+
+#[test]
+fn what_was_put_back_begins_one_epoch_however_many_things_ask_for_one() {
+    let bases = |dir: &Path| -> Vec<u64> {
+        let session = open(dir).session(&id("s1")).unwrap();
+        session.epochs().iter().map(|it| it.base).collect()
+    };
+    // The log alone, under an index that knows of more.
+    let (dir, backup) = left_and_copied(1);
+    append(dir.path(), &[2, 3]);
+    std::fs::remove_file(log_path(dir.path())).unwrap();
+    std::fs::copy(log_path(backup.path()), log_path(dir.path())).unwrap();
+    append(dir.path(), &[12]);
+    append(dir.path(), &[13]);
+    assert_eq!(bases(dir.path()), [0, 1]);
+    // A copy, that is its own home before anything is appended.
+    let (home, dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let home = open(home.path());
+    let home = home.session_or_new(&id("s1")).unwrap();
+    home.append(vec![chunk(1)], false, 1).unwrap();
+    let store = open(dir.path());
+    let copy = store.session_or_copy(&id("s1"), HOME, &home.position().0);
+    let copy = copy.unwrap();
+    copy_all(&home, &copy, 5);
+    store.close();
+    drop((copy, store));
+    std::fs::remove_file(dir.path().join(format!("{}.idx", id("s1").stem()))).unwrap();
+    let store = open(dir.path());
+    let copy = store.session(&id("s1")).unwrap();
+    copy.take_over().unwrap();
+    copy.append(vec![chunk(2)], false, 1).unwrap();
+    drop((copy, store));
+    assert_eq!(bases(dir.path()), [0, 1]);
+}
+
+#[test]
+fn a_stop_is_no_backup_however_the_log_was_left() {
+    // Killed behind a file that was sealed: the index is of what is a segment now.
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options {
+        segment_bytes: 2000,
+        ..Options::default()
+    };
+    let store = Store::open(dir.path(), options).unwrap();
+    let session = store.session_or_new(&id("s1")).unwrap();
+    for n in 1..=40 {
+        session.append(vec![chunk(n)], false, 1).unwrap();
+    }
+    let epoch = session.position().0;
+    drop((session, store));
+    assert!(crate::support::files_of(dir.path()).len() > 2);
+    assert_eq!(append(dir.path(), &[41]), (epoch, 41));
 }

@@ -3,7 +3,7 @@
 use crate::support::{id, open};
 use chat_event::payload::{
     AssistantChunk, AssistantDone, ErrorEvent, Interrupt, Notice, PermissionRequest,
-    PermissionResolved, SessionEnd, SessionStart, ThinkingChunk, ThinkingDone, ToolCall,
+    PermissionResolved, SessionEnd, SessionStart, ThinkingChunk, ThinkingDone, ToolCall, ToolError,
     ToolInputChunk, ToolResult, TurnEnd, TurnStart, Usage, UserMessage,
 };
 use chat_event::{ChatEvent, Payload};
@@ -479,4 +479,181 @@ fn what_a_session_says_of_itself_is_cut_in_the_list_and_long_names_are_known_by_
     let next = in_turn(20, TurnStart::default().into());
     session.append(vec![next], false, 1000).unwrap();
     assert_eq!(session.summary().turns, 2);
+}
+
+/// The row after these events, each with its time, turn and payload.
+fn after_times(events: &[(i64, &str, Payload)]) -> Summary {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let session = store.session_or_new(&id("s1")).unwrap();
+    for (n, (at_ms, turn, payload)) in events.iter().enumerate() {
+        let mut event = ChatEvent::new(format!("e{n}"), *at_ms, "s1", payload.clone());
+        event.turn_id = Some((*turn).to_owned()).filter(|id| !id.is_empty());
+        session.append(vec![event], false, 1_000).unwrap();
+    }
+    session.summary().as_ref().clone()
+}
+
+fn turn_end(outcome: &str) -> Payload {
+    TurnEnd {
+        outcome: Some(outcome.to_owned()),
+        ..TurnEnd::default()
+    }
+    .into()
+}
+
+/// Some sources tell only at the end of the turn what was answered.
+#[test]
+fn nothing_is_asked_for_a_call_that_has_its_result() {
+    let asks = |code: &str| {
+        let request = PermissionRequest {
+            request_id: "p".to_owned(),
+            tool_call_id: Some("c".to_owned()),
+            ..PermissionRequest::default()
+        };
+        let result = ToolResult {
+            tool_call_id: "c".to_owned(),
+            error: Some(ToolError {
+                code: Some(code.to_owned()),
+                ..ToolError::default()
+            }),
+            ..ToolResult::default()
+        };
+        let events = [
+            (1, "t", TurnStart::default().into()),
+            (2, "t", request.into()),
+            (3, "t", result.into()),
+        ];
+        after_times(&events).asks
+    };
+    assert_eq!((asks("rejected"), asks("no_result")), (0, 1));
+}
+
+/// A second source tells of the past behind what the first one told: as an agent's file does behind its piped output.
+#[test]
+fn what_is_told_of_the_past_says_nothing_of_how_a_session_stands() {
+    let over = || {
+        vec![
+            (100, "t2", TurnStart::default().into()),
+            (101, "t2", ToolCall::default().into()),
+            (102, "t2", turn_end("completed")),
+            (103, "", SessionEnd::default().into()),
+        ]
+    };
+    let stands = |row: &Summary| (row.status.clone(), row.outcome.clone());
+    let completed = |status: &str| (status.to_owned(), Some("completed".to_owned()));
+    let late: Vec<(&str, Payload)> = vec![
+        ("", SessionStart::default().into()),
+        ("t1", TurnStart::default().into()),
+        ("t1", UserMessage::default().into()),
+        ("t1", AssistantDone::default().into()),
+        ("t1", ToolCall::default().into()),
+        ("t1", Interrupt::default().into()),
+        ("t1", ErrorEvent::default().into()),
+        ("t1", turn_end("interrupted")),
+        ("t2", UserMessage::default().into()),
+        ("t2", AssistantDone::default().into()),
+        ("t2", ToolCall::default().into()),
+        ("t2", Interrupt::default().into()),
+    ];
+    let all: Vec<_> = late
+        .iter()
+        .map(|(turn, it)| (50, *turn, it.clone()))
+        .collect();
+    for late in all.iter().map(|one| vec![one.clone()]).chain([all.clone()]) {
+        let row = after_times(&[over(), late.clone()].concat());
+        assert_eq!(stands(&row), completed("ended"), "{late:?}");
+        assert_eq!((row.doing, row.last_event_ms), (None, Some(103)));
+    }
+    let row = after_times(&[over(), all.clone()].concat());
+    assert_eq!((row.turns, row.steps, row.failure), (2, 3, None));
+    // Its own end, told by one who knows it better.
+    let better = vec![(90, "t2", turn_end("failed"))];
+    let row = after_times(&[over(), better].concat());
+    assert_eq!(
+        stands(&row),
+        ("ended".to_owned(), Some("failed".to_owned()))
+    );
+    // While a turn goes on, it goes on.
+    let running = over()[..2].to_vec();
+    let row = after_times(&[running, all[1..8].to_vec()].concat());
+    assert_eq!(stands(&row), ("busy".to_owned(), None));
+    // It goes on with times that are newer, that stand still, or that nobody tells.
+    for at_ms in [104, 103] {
+        let more = vec![(at_ms, "t3", TurnStart::default().into())];
+        let row = after_times(&[over(), more.clone()].concat());
+        assert_eq!(stands(&row), ("busy".to_owned(), None));
+        let end = vec![(at_ms, "t3", turn_end("interrupted"))];
+        let row = after_times(&[over(), more, end].concat());
+        assert_eq!(
+            stands(&row),
+            ("idle".to_owned(), Some("interrupted".to_owned()))
+        );
+        let work = vec![(at_ms, "t2", ToolCall::default().into())];
+        assert_eq!(stands(&after_times(&[over(), work].concat())).0, "busy");
+    }
+    // A prompt that waited was typed before the turn before it ended.
+    let waited = [
+        (10, "t1", TurnStart::default().into()),
+        (90, "t1", turn_end("completed")),
+        (50, "t2", UserMessage::default().into()),
+    ];
+    assert_eq!(stands(&after_times(&waited)), ("busy".to_owned(), None));
+    // A clock that was years ahead and was put right.
+    let ahead = [
+        (4_000_000, "t1", TurnStart::default().into()),
+        (4_000_001, "t1", turn_end("completed")),
+        (1_001, "t2", TurnStart::default().into()),
+    ];
+    assert_eq!(stands(&after_times(&ahead)), ("busy".to_owned(), None));
+}
+
+/// A pipe takes the agent to run where it runs itself, until somebody tells where that is.
+#[test]
+fn a_guessed_folder_gives_way_to_the_one_that_is_told() {
+    let start = |cwd: &str, is_guess: bool| {
+        let mut start = SessionStart {
+            cwd: Some(cwd.to_owned()),
+            ..SessionStart::default()
+        };
+        if is_guess {
+            let mark = chat_event::Json::from(&serde_json::json!(true));
+            start.extra.insert(SessionStart::CWD_GUESSED, mark);
+        }
+        (1, "", Payload::from(start))
+    };
+    let stands = |events: &[(i64, &str, Payload)]| {
+        let row = after_times(events);
+        (row.cwd.unwrap(), row.cwd_guessed)
+    };
+    let all = [
+        start("/elsewhere", true),
+        start("/w", false),
+        start("/w/src", false),
+        start("/other", true),
+    ];
+    assert_eq!(stands(&all[..1]), ("/elsewhere".to_owned(), true));
+    assert_eq!(stands(&all), ("/w".to_owned(), false));
+}
+
+/// Sub-agents answer side by side: what one of them used may come again when the next has begun.
+#[test]
+fn responses_that_are_told_in_turns_count_once() {
+    let grown = [("r1", 10), ("r2", 10), ("r1", 30), ("r2", 20), ("r1", 40)];
+    let grown = grown.map(|(response, tokens)| ("t1", response, usage("response", tokens, 0.1)));
+    assert_eq!(after(grown.to_vec()).tokens, Some(62));
+}
+
+#[test]
+fn a_request_for_a_command_is_told_by_its_script() {
+    let args = serde_json::json!({"command": "/bin/bash -lc 'rm -f notes.txt'", "cwd": "/w"});
+    let request = PermissionRequest {
+        request_id: "r1".to_owned(),
+        tool_name: "shell".to_owned(),
+        args: Some(chat_event::Json::from(&args)),
+        ..PermissionRequest::default()
+    };
+    let asked = after(vec![("t1", "", request.into())]).ask.unwrap();
+    assert_eq!(asked.text, "rm -f notes.txt");
+    assert!(asked.whole.is_some(), "all of it is shown");
 }

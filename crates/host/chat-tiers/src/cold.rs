@@ -235,6 +235,11 @@ impl Cold {
         Ok(())
     }
 
+    /// Asks it something that costs little, so that it is known whether it answers.
+    async fn probe(&self) -> Result<(), Error> {
+        self.objects.any(&self.keys.sessions()).await
+    }
+
     fn known(&self) -> MutexGuard<'_, HashMap<String, Vec<Version>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// How a store is, as the task that copies to it sees it. Read by whoever asks, whenever they ask.
+use tokio::sync::Notify;
+
+/// How a store is, as the task that copies to it sees it, and who reads from it. Read by whoever asks, whenever they ask.
 #[derive(Debug, Default)]
 pub struct Health {
     is_up: AtomicBool,
@@ -11,6 +13,7 @@ pub struct Health {
     failures: AtomicU64,
     behind: AtomicU64,
     why: Mutex<Option<String>>,
+    failed_reader: Notify,
 }
 
 /// A [`Health`] at one moment.
@@ -45,6 +48,17 @@ impl Health {
     /// It works. Whether that is news.
     pub(crate) fn worked(&self) -> bool {
         !self.is_up.swap(true, Ordering::Relaxed)
+    }
+
+    /// Who reads from it got nothing. Whether it works again is found by the task that copies: that one knows what is there.
+    pub fn failed_reader(&self, why: &str) {
+        self.failed(why);
+        self.failed_reader.notify_one();
+    }
+
+    /// Ready when a reader got nothing.
+    pub(crate) async fn reader_fails(&self) {
+        self.failed_reader.notified().await;
     }
 
     /// It does not. Whether that is news: a store that is away is said once, and again when it says something else.

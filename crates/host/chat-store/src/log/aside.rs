@@ -92,9 +92,9 @@ fn rest(files: &Files, ending: &str) -> Vec<Step> {
         .into_iter()
         .map(|(from, to)| Step::Rename { from, to })
         .collect();
-    steps.push(Step::Remove {
-        path: files.index(),
-    });
+    // What they say is of that log alone.
+    let beside = [files.index(), files.restored()];
+    steps.extend(beside.map(|path| Step::Remove { path }));
     steps.push(sync(files));
     steps.push(Step::Remove { path: mark(files) });
     // A mark that came back would be of the next log of this name.

@@ -126,6 +126,9 @@ impl Log {
         self.write_in_one_piece([line], SyncPolicy::Always)?;
         epochs.now().clone_into(&mut self.summary.epoch);
         self.epochs = epochs;
+        if self.epochs.home().is_none() {
+            self.note_own_epoch();
+        }
         Ok(())
     }
 }

@@ -13,9 +13,8 @@
 
 mod writing;
 
-use std::borrow::Cow;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chat_event::jsonl::crc32c;
@@ -31,7 +30,9 @@ use crate::platform::{self, FileMark};
 use crate::spent::Spent;
 use crate::summary::Summary;
 
-const MAGIC: &[u8; 8] = b"TURNIDX5";
+const MAGIC: &[u8; 8] = b"TURNIDX6";
+/// How the magic of each of our versions begins.
+const MAGIC_OF_ANY: &[u8] = b"TURNIDX";
 const HEAD_BYTES: usize = 32;
 
 /// An index that says it has more is damaged: 16 bytes for each 64 KiB of a log of 640 GiB.
@@ -128,12 +129,6 @@ impl Facts {
             .then_some(facts)
     }
 
-    /// What the index says, whatever became of the log since.
-    pub(super) fn of_any(files: &Files) -> Option<Facts> {
-        let file = platform::private_file().read(true).open(files.index());
-        read_facts(&file.ok()?)
-    }
-
     /// The files it is of.
     pub(crate) fn files(&self, dir: &Path, stem: &str) -> Files {
         Files {
@@ -170,6 +165,37 @@ impl Facts {
     /// Whether it is of these files.
     fn fits(&self, files: &Files) -> bool {
         self.writer == super::WRITER && self.sealed == *files.sealed
+    }
+}
+
+/// What is known of a log whose index does not fit: it is another version's, or of a log that was another.
+#[derive(Debug, Deserialize)]
+pub(super) struct Before {
+    session: String,
+    pub(super) epochs: Epochs,
+    pub(super) head: u64,
+    newest: Option<FileMark>,
+}
+
+impl Before {
+    /// What the index says of the session's log, whatever became of that since, and whichever version wrote it.
+    pub(super) fn of(files: &Files, session: &str) -> Option<Before> {
+        let file = platform::private_file().read(true).open(files.index());
+        let (_, text) = read_text(&file.ok()?)?;
+        let before: Before = serde_json::from_slice(&text).ok()?;
+        (before.session == session).then_some(before)
+    }
+
+    /// Whether none of the files is the one that was appended to: somebody put others in their place. A stop leaves the file
+    /// that it was, or the segment that it became.
+    pub(super) fn is_of_other_files(&self, files: &Files) -> bool {
+        let Some(then) = self.newest else {
+            return false;
+        };
+        let is_it =
+            |path: PathBuf| FileMark::at(&path).is_ok_and(|mark| mark.is_same_file_since(then));
+        let mut sealed = files.sealed.iter().rev();
+        !is_it(files.newest()) && !sealed.any(|segment| is_it(files.segment(segment.number)))
     }
 }
 
@@ -247,6 +273,19 @@ fn read_words(file: &File, n_words: u64, at: u64, crc: u32) -> Option<Vec<u64>> 
 }
 
 fn read_facts(file: &File) -> Option<Facts> {
+    let (magic, text) = read_text(file)?;
+    if &magic != MAGIC {
+        return None;
+    }
+    let mut facts: Facts = serde_json::from_slice(&text).ok()?;
+    let summary = Arc::make_mut(&mut facts.summary);
+    summary.now = std::mem::take(&mut facts.now);
+    summary.spent = std::mem::take(&mut facts.spent);
+    Some(facts)
+}
+
+/// The magic, and the facts as they stand there.
+fn read_text(file: &File) -> Option<([u8; 8], Vec<u8>)> {
     // The index of most sessions is not longer: a folder of thousands is listed by one read each.
     let mut beginning = [0; 2 * BLOCK_BYTES];
     // What it does not give is read below.
@@ -254,7 +293,8 @@ fn read_facts(file: &File) -> Option<Facts> {
     let beginning = &beginning[..filled];
     let head = beginning.first_chunk::<HEAD_BYTES>()?;
     let checksum = u32::from_le_bytes(head[28..].try_into().ok()?);
-    if &head[..8] != MAGIC || crc32c(&head[..28]) != checksum {
+    let magic = *head.first_chunk::<8>()?;
+    if !magic.starts_with(MAGIC_OF_ANY) || crc32c(&head[..28]) != checksum {
         return None;
     }
     let at = u64::from_le_bytes(head[8..16].try_into().ok()?);
@@ -266,22 +306,15 @@ fn read_facts(file: &File) -> Option<Facts> {
     let within = usize::try_from(at).ok();
     let within = within.and_then(|at| beginning.get(at..at.checked_add(bytes)?));
     let facts = match within {
-        Some(facts) => Cow::Borrowed(facts),
+        Some(facts) => facts.to_vec(),
         None => {
             let mut facts = vec![0; bytes];
             read_exact_at(file, &mut facts, at)?;
-            Cow::Owned(facts)
+            facts
         }
     };
     let checksum = u32::from_le_bytes(head[24..28].try_into().ok()?);
-    if crc32c(&facts) != checksum {
-        return None;
-    }
-    let mut facts: Facts = serde_json::from_slice(&facts).ok()?;
-    let summary = Arc::make_mut(&mut facts.summary);
-    summary.now = std::mem::take(&mut facts.now);
-    summary.spent = std::mem::take(&mut facts.spent);
-    Some(facts)
+    (crc32c(&facts) == checksum).then_some((magic, facts))
 }
 
 /// A summary that is shared, written and read as if it were not.

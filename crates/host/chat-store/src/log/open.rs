@@ -79,7 +79,7 @@ impl Log {
         };
         // Where the index does not fit, the log may be one that had more.
         let before = match (opening.use_index, &index) {
-            (true, None) => index::Facts::of_any(&log.files),
+            (true, None) => index::Before::of(&log.files, log.id.as_str()),
             (_, _) => None,
         };
         if let Some(index) = index
@@ -91,14 +91,13 @@ impl Log {
         let mut found = scan::scan(&mut log, &mut reader)?;
         log.ids.end_many();
         // What the index is of was there, and seen: a log that has less is an older copy, or was cut.
-        let before = before.filter(|facts| facts.session == log.id.as_str());
-        found.is_behind = before
-            .as_ref()
-            .is_some_and(|facts| facts.epochs.now() == log.epochs.now() && facts.head > log.head);
+        found.is_behind = before.as_ref().is_some_and(|before| {
+            before.epochs.now() == log.epochs.now() && before.head > log.head
+        });
         let copy_of = match log.epochs.is_empty() {
             true => opening
                 .copy_of
-                .or_else(|| before.and_then(|facts| facts.epochs.copy_of())),
+                .or_else(|| before.and_then(|before| before.epochs.copy_of())),
             false => log.epochs.copy_of(),
         };
         if copy_of.is_none() {
@@ -196,6 +195,7 @@ impl Log {
         why_new_epoch: Option<&str>,
         now_ms: i64,
     ) -> Result<(), Error> {
+        let n_epochs = self.epochs.all().len();
         let mut lines = Vec::new();
         if found.unended_line {
             lines.push(String::new());
@@ -265,7 +265,11 @@ impl Log {
             return Ok(());
         }
         self.write_lines(&lines)?;
-        self.sync()
+        self.sync()?;
+        if self.epochs.all().len() > n_epochs && self.epochs.home().is_none() {
+            self.note_own_epoch();
+        }
+        Ok(())
     }
 
     /// Copies what was torn to a file of its own, and cuts it off.

@@ -1,6 +1,7 @@
 //! The task that copies sessions when they end, or were quiet for a day.
 //!
-//! It asks the store once what it has, and follows what changes. One session after the other that cannot be copied is tried
+//! It asks the store once what it has, and follows what changes. While there is nothing to copy it asks now and then whether
+//! the store is still there: what was packed away can be had from nowhere else. One session after the other that cannot be copied is tried
 //! again behind those that never failed, with longer and longer pauses; nothing but the copies waits for them.
 
 use std::collections::{BTreeSet, HashMap};
@@ -33,8 +34,14 @@ const LOOK: Duration = Duration::from_secs(30);
 /// What has not ended is copied once it was quiet for so long.
 const QUIET_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// After a failure the store may have less than it had; it is asked no more often.
+/// After a copy that failed the store may have less than it had; it is asked no more often.
 const ASKED_AGAIN: Duration = Duration::from_secs(60);
+
+/// A store of which nothing was wanted for so long is asked whether it is there.
+const PROBED: Duration = Duration::from_secs(60);
+
+/// One that gave a reader nothing is asked sooner.
+const PROBED_AWAY: Duration = Duration::from_secs(5);
 
 /// Copies sessions into the store until told to stop.
 pub async fn keep(
@@ -55,6 +62,7 @@ pub async fn keep(
         copying: JoinSet::new(),
         under_way: HashMap::new(),
         listed: None,
+        asked_at: Instant::now(),
     };
     tokio::select! {
         () = stopped(&mut stopping) => {}
@@ -82,6 +90,8 @@ struct Keeping {
     under_way: HashMap<task::Id, SessionId>,
     /// When the store was asked what it has; `None` where it is to be asked.
     listed: Option<Instant>,
+    /// When it last did what it was asked, or was probed.
+    asked_at: Instant,
 }
 
 impl Keeping {
@@ -98,11 +108,17 @@ impl Keeping {
             }
             let pause = self.resumes.saturating_duration_since(Instant::now());
             // One that is tried again now is under way, and not to be waited for at every turn.
-            let look = self.unread.pause().map_or(LOOK, |it| it.clamp(PAUSE, LOOK));
+            let look = if self.health.is_up() {
+                LOOK
+            } else {
+                PROBED_AWAY
+            };
+            let look = self.unread.pause().map_or(look, |it| it.clamp(PAUSE, look));
             let pause = if pause.is_zero() { look } else { pause };
             tokio::select! {
                 Some(copied) = self.copying.join_next_with_id() => self.end(copied),
                 () = tokio::time::sleep(pause) => {}
+                () = self.health.reader_fails() => {}
                 changed = changes.changed() => match changed {
                     Ok(()) => tokio::time::sleep(PAUSE).await,
                     // Nothing changes any more; whoever stops the process stops this, too.
@@ -127,6 +143,13 @@ impl Keeping {
         };
         let n_waiting = due.len() + self.copying.len() + self.unread.n_resting();
         self.health.set_behind(n_waiting);
+        if due.is_empty() && self.copying.is_empty() && self.is_to_be_probed() {
+            self.asked_at = Instant::now();
+            match self.cold.probe().await {
+                Ok(()) => self.worked(),
+                Err(why) => return self.failed(&why, None),
+            }
+        }
         while self.copying.len() < AT_ONCE {
             let Some(id) = due.pop() else { break };
             let Some(session) = self.logs.session(&id) else {
@@ -138,6 +161,15 @@ impl Keeping {
                 .spawn(async move { (of, cold.put(&session).await) });
             self.under_way.insert(task.id(), id);
         }
+    }
+
+    fn is_to_be_probed(&self) -> bool {
+        let rest = if self.health.is_up() {
+            PROBED
+        } else {
+            PROBED_AWAY
+        };
+        self.asked_at.elapsed() >= rest
     }
 
     fn end(&mut self, copied: Result<(task::Id, Copied), task::JoinError>) {
@@ -203,6 +235,7 @@ impl Keeping {
     }
 
     fn worked(&mut self) {
+        self.asked_at = Instant::now();
         self.backoff.worked();
         if self.health.worked() {
             tracing::info!(tier = NAME, "the object store takes sessions");
@@ -214,7 +247,9 @@ impl Keeping {
         if self.resumes <= Instant::now() {
             self.resumes = Instant::now() + self.backoff.failed(chance());
         }
-        if self.listed.is_some_and(|at| at.elapsed() > ASKED_AGAIN) {
+        // A probe takes nothing there, so it says nothing of what is there; all of it is long to list.
+        let is_copy = of.is_some();
+        if is_copy && self.listed.is_some_and(|at| at.elapsed() > ASKED_AGAIN) {
             self.listed = None;
         }
         if self.health.failed(&why.to_string()) {

@@ -18,6 +18,8 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 /// One that takes or gives fewer bytes a second is, too.
 const SLOWEST: u64 = 8 * 1024;
 
+const LIST: &str = "list the object store";
+
 /// What came of unpacking an object.
 #[derive(Debug)]
 pub(super) enum Got {
@@ -46,19 +48,20 @@ impl Objects {
         below: &Path,
         note: &mut (dyn FnMut(&ObjectMeta) + Send),
     ) -> Result<(), Error> {
-        let what = "list the object store";
         let mut found = self.store.list(Some(below));
-        while let Some(object) = within(what, PATIENCE, found.next()).await? {
-            let object = object.map_err(|why| match refused(what, &why) {
-                // An empty bucket has a list, too.
-                Error::Store { why, .. } if why.starts_with("it answers 404") => {
-                    Error::store(what, format!("there is no such bucket: {why}"))
-                }
-                other => other,
-            })?;
-            note(&object);
+        while let Some(object) = within(LIST, PATIENCE, found.next()).await? {
+            note(&object.map_err(|why| not_listed(&why))?);
         }
         Ok(())
+    }
+
+    /// Asks for what is first below a folder, if there is anything.
+    pub(super) async fn any(&self, below: &Path) -> Result<(), Error> {
+        let mut found = self.store.list(Some(below));
+        match within(LIST, PATIENCE, found.next()).await? {
+            Some(Err(why)) => Err(not_listed(&why)),
+            Some(Ok(_)) | None => Ok(()),
+        }
     }
 
     /// Whether there is an object of that key.
@@ -199,6 +202,16 @@ impl Objects {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
             Err(why) => Err(refused(what, &why)),
         }
+    }
+}
+
+fn not_listed(why: &object_store::Error) -> Error {
+    match refused(LIST, why) {
+        // An empty bucket has a list, too.
+        Error::Store { why, .. } if why.starts_with("it answers 404") => {
+            Error::store(LIST, format!("there is no such bucket: {why}"))
+        }
+        other => other,
     }
 }
 

@@ -163,6 +163,19 @@ fn a_mark_that_says_nothing_of_use_takes_no_name_from_another_file() {
 }
 
 #[test]
+fn where_a_log_was_from_is_not_said_of_the_one_in_its_place() {
+    let (dir, _) = folder();
+    files(dir.path()).mark_restored().unwrap();
+    let store = open(dir.path());
+    let session = store.session(&id()).unwrap();
+    session.begin_anew("home", "there").unwrap();
+    assert!(!files_now(dir.path()).is_restored());
+    session.take_over().unwrap();
+    session.append(vec![done(1)], false, 5).unwrap();
+    assert_eq!(session.epochs().len(), 2, "there, and here");
+}
+
+#[test]
 fn where_the_disk_refuses_the_rest_nothing_is_written_before_that_is_done() {
     let (dir, epoch) = folder();
     let store = open(dir.path());

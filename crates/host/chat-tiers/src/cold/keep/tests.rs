@@ -33,10 +33,8 @@ impl Logs for InHand {
     }
 }
 
-#[tokio::test]
-async fn a_log_that_somebody_has_in_hand_is_waited_for_by_no_other_task() {
-    let (let_go, had) = mpsc::channel();
-    let mut keeping = Keeping {
+fn keeping(had: mpsc::Receiver<()>) -> Keeping {
+    Keeping {
         cold: Cold::new("s3://bucket?region=us-east-1").unwrap(),
         logs: Arc::new(InHand(Mutex::new(had))),
         health: Arc::default(),
@@ -48,11 +46,31 @@ async fn a_log_that_somebody_has_in_hand_is_waited_for_by_no_other_task() {
         copying: JoinSet::new(),
         under_way: HashMap::new(),
         listed: None,
-    };
+        asked_at: Instant::now(),
+    }
+}
+
+#[tokio::test]
+async fn a_log_that_somebody_has_in_hand_is_waited_for_by_no_other_task() {
+    let (let_go, had) = mpsc::channel();
+    let mut keeping = keeping(had);
     let others = async { let_go.send(()).unwrap() };
     let (due, ()) = tokio::join!(keeping.due(), others);
     assert!(due.unwrap().is_empty());
     assert!(keeping.open.is_empty(), "it is not here");
+}
+
+#[tokio::test]
+async fn a_store_that_only_did_not_answer_is_not_listed_again_for_that() {
+    let mut keeping = keeping(mpsc::channel().1);
+    let long_ago = Instant::now().checked_sub(2 * ASKED_AGAIN).unwrap();
+    keeping.listed = Some(long_ago);
+    let why = Error::store("list the object store", "it does not answer");
+    keeping.failed(&why, None);
+    assert_eq!(keeping.listed, Some(long_ago));
+    // It may have less than it had.
+    keeping.failed(&why, Some(&SessionId::parse("s1").unwrap()));
+    assert_eq!(keeping.listed, None);
 }
 
 #[test]
