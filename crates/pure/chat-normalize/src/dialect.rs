@@ -86,6 +86,17 @@ pub(crate) trait Normalizer: fmt::Debug + Send {
     fn finish(&mut self, emitter: &mut Emitter);
 }
 
+/// What a value says of the session it stands in, where a source can go on in another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Naming<'v> {
+    /// This session begins with it, or goes on.
+    Begins(&'v str),
+    /// It comes before a session begins; what it calls that may be no session's name.
+    Before(&'v str),
+    /// Nothing else than all others.
+    Untold,
+}
+
 /// How the values of a source are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -423,6 +434,14 @@ impl Dialect {
                 | Dialect::PiStream
                 | Dialect::Acp
         )
+    }
+
+    /// What a value of it says of the session it stands in.
+    pub(crate) fn naming(self, value: &Value) -> Naming<'_> {
+        match self {
+            Dialect::ClaudeStream => claude::naming(value),
+            _ => Naming::Untold,
+        }
     }
 
     /// What its end says.

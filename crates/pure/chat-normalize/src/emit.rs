@@ -140,6 +140,19 @@ impl Emitter {
         }
     }
 
+    /// The session is at its end, and the source goes on in this one.
+    pub(crate) fn go_on_in(&mut self, session_id: &str) {
+        let before = std::mem::replace(self, Emitter::new(session_id));
+        self.line_no = before.line_no;
+        self.time_ms = before.time_ms;
+        self.last = before.last;
+        self.out = before.out;
+        self.report = before.report;
+        self.run = before.run;
+        self.has_understood = before.has_understood;
+        self.untold_edits.is_off = before.untold_edits.is_off;
+    }
+
     /// What is read now arrived at this time.
     pub(crate) fn arrive(&mut self, arrival_ms: i64) {
         self.at_rest = arrival_ms == AT_REST;

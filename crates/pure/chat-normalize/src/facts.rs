@@ -72,6 +72,12 @@ impl Facts {
     }
 }
 
+/// What says of a folder that the source did not tell it, where there is one: for [`Facts::say`], beside the folder.
+pub(crate) fn guessed(cwd: Option<&String>) -> Map<String, Value> {
+    let mark = cwd.map(|_| (SessionStart::CWD_GUESSED.to_owned(), Value::Bool(true)));
+    mark.into_iter().collect()
+}
+
 fn renew<T: PartialEq + Clone>(
     said: &mut Option<T>,
     news: &mut Option<T>,

@@ -6,6 +6,24 @@ use serde_json::Value;
 
 use crate::value::{list_of, str_of, text_of};
 
+/// What the server of this name asks: as [`questions`], and a question that is no field has an id and that name.
+pub(crate) fn questions_of(
+    server: Option<&str>,
+    message: &str,
+    schema: Option<&Value>,
+    url: Option<&str>,
+) -> Vec<Question> {
+    let mut questions = questions(message, schema, url);
+    for question in &mut questions {
+        // A bare message has no field that it asks for.
+        if question.id.is_empty() {
+            "elicitation".clone_into(&mut question.id);
+            question.header = server.map(str::to_owned);
+        }
+    }
+    questions
+}
+
 /// A form's fields are the questions; an address to go to, or a bare message, is one.
 pub(crate) fn questions(message: &str, schema: Option<&Value>, url: Option<&str>) -> Vec<Question> {
     let fields = schema

@@ -324,10 +324,10 @@ impl Normalizer for Kimi {
             },
             "permission.record_approval_result" => self.approval(emitter, line),
             "plan_mode.enter" => {
-                emitter.notice("info", &place, "kimi", "plan mode began");
+                emitter.notice("info", &place, "kimi", "Plan mode began");
             }
             "plan_mode.exit" => {
-                emitter.notice("info", &place, "kimi", "plan mode ended");
+                emitter.notice("info", &place, "kimi", "Plan mode ended");
             }
             "full_compaction.begin" => {
                 self.compacted_by = text_of(line, "source").map(str::to_owned);

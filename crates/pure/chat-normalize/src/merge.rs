@@ -14,7 +14,8 @@
 //! | a question, a permission, and its answer | the call, or what is asked |
 //! | usage | the response; the turn; the same sums |
 //! | a fact of the session | name and value |
-//! | a compaction | which one it is |
+//! | a compaction | which one it is; one gives way to one that tells its figures |
+//! | a try to reach the provider again | the turn and which of how many |
 //! | anything else | its payload |
 //!
 //! "Turn and words" counts: of words that one source says twice and another once, two are told. So the order in which
@@ -89,6 +90,9 @@ pub struct Merge {
     chunks: HashMap<u64, Chunks>,
     /// File edits, by call and path.
     edits: HashMap<u64, Edited>,
+    /// Compactions that were told without figures, by their number; and which of them the log takes back now.
+    compacted: BTreeMap<u32, Compacted>,
+    taken_back: Option<u32>,
     /// Requests, each with the one that was told for it.
     requests: HashMap<String, String>,
     request_of: HashMap<(u64, u32), String>,
@@ -103,6 +107,8 @@ pub struct Merge {
     sources: u32,
     ended: u32,
     status: Option<(String, Option<String>)>,
+    /// The turn that it was told in, and when.
+    status_at: (Option<String>, Option<i64>),
     idle: Option<(usize, ChatEvent)>,
     dropped: u64,
     /// The source that stands in a log already.
@@ -132,6 +138,15 @@ struct Edited {
     by: usize,
     /// The events, as long as one may come that is worth more.
     ids: Vec<String>,
+}
+
+/// A compaction that was told without figures.
+#[derive(Debug)]
+struct Compacted {
+    id: String,
+    summary: Option<String>,
+    /// One with figures stands for it.
+    is_replaced: bool,
 }
 
 #[derive(Debug)]
@@ -246,6 +261,13 @@ impl Merge {
     /// Tells an event whose turn is known, if it says something new.
     fn tell(&mut self, source: usize, mut event: ChatEvent, out: &mut Vec<ChatEvent>) {
         self.calls.rename(source, &mut event, self.wording);
+        if self.log == Some(source)
+            && let Payload::Retract(retract) = &event.payload
+        {
+            let is_it = |(_, told): &(&u32, &Compacted)| retract.event_ids.contains(&told.id);
+            let taken_back = self.compacted.iter().find(is_it).map(|(n, _)| *n);
+            self.taken_back = taken_back.or(self.taken_back);
+        }
         match fact_of(&event, source, self.wording) {
             Fact::Counted(key) => {
                 if self.count(key, source) {
@@ -255,12 +277,29 @@ impl Merge {
                 }
             }
             Fact::Edit { key, worth } => self.tell_edit(key, worth, source, event, out),
+            Fact::Compaction { has_figures } => {
+                self.tell_compaction(has_figures, source, event, out);
+            }
             Fact::Once(key) => self.tell_once(key, Strength::Sure, source, event, out),
             Fact::Guessed(key) => self.tell_once(key, Strength::Guess, source, event, out),
             Fact::Whole { part, words, guess } => {
                 self.tell_whole(part, words, guess, source, event, out)
             }
             Fact::Chunk { part } => self.tell_chunk(part, source, event, out),
+            Fact::Sum { key, context } => {
+                let fresh = self.count(key, source);
+                let news = context
+                    .is_some_and(|context| self.once.insert(context, Strength::Sure).is_none());
+                if !fresh && news {
+                    // Only that is new: the sum was told, and others since.
+                    facts::keep_context(&mut event.payload);
+                }
+                if fresh || news {
+                    self.write(source, event, out);
+                } else {
+                    self.dropped += 1;
+                }
+            }
             Fact::TurnStart => {
                 if self.turns.start(event.turn_id.as_deref()) {
                     self.write(source, event, out);

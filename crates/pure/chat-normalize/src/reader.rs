@@ -1,6 +1,7 @@
 //! The one door: bytes in any pieces in, ChatEvents out.
 //!
-//! Lines are held until their dialect and their session's id are known; each keeps the time at which its end arrived.
+//! Lines are held until their dialect and their session's id are known; each keeps the time at which its end arrived. A
+//! source that goes on in another session gives the events of both.
 
 mod held;
 mod running;
@@ -12,7 +13,7 @@ use chat_event::jsonl::{LineContent, LineSplitter};
 use serde_json::Value;
 
 use crate::detect::{Detector, HEAD_BYTES, NotASession, foreign};
-use crate::dialect::{Dialect, TABLE};
+use crate::dialect::{Dialect, Naming, TABLE};
 use crate::emit::{Emitter, Report, hash, short_hash};
 use crate::parse::{event_data, parse_document, parse_line};
 use crate::value::text_of;
@@ -71,6 +72,8 @@ struct Core {
     held: Vec<Held<'static>>,
     held_bytes: usize,
     named: Option<String>,
+    /// What stands for it where nothing names it.
+    called: Option<String>,
     running: Option<Running>,
     failed: Option<NotASession>,
     finished: bool,
@@ -91,6 +94,7 @@ impl SessionReader {
                 held: Vec::new(),
                 held_bytes: 0,
                 named: None,
+                called: None,
                 running: None,
                 failed: None,
                 finished: false,
@@ -173,7 +177,7 @@ impl SessionReader {
         self.core.dialect
     }
 
-    /// The session the events belong to, once it is known.
+    /// The session the events belong to, once it is known; the newest one where the source went on in another.
     pub fn session_id(&self) -> Option<&str> {
         self.core
             .running
@@ -252,7 +256,14 @@ impl Core {
                 }
                 if self.named.is_none() {
                     let text = event_data(text).unwrap_or(text);
-                    self.named = parse_line(text).values.iter().find_map(native_session_id);
+                    for value in &parse_line(text).values {
+                        match Dialect::ClaudeStream.naming(value) {
+                            Naming::Before(id) => self.called = Some(id.to_owned()),
+                            _ => {
+                                self.named = self.named.take().or_else(|| native_session_id(value))
+                            }
+                        }
+                    }
                 }
             }
             HeldLine::Zeros => self.detector.other(held.line_no, "nothing but zero bytes"),
@@ -276,13 +287,10 @@ impl Core {
     }
 
     fn start(&mut self, dialect: Dialect) {
-        let wanted = self
-            .context
-            .session_id
-            .clone()
-            .or_else(|| self.named.clone());
+        let native_id = self.named.clone().or_else(|| self.called.clone());
+        let wanted = self.context.session_id.as_ref().or(native_id.as_ref());
         let session_id = match wanted {
-            Some(id) => chat_event::session_id::from_native(&id).into_owned(),
+            Some(id) => chat_event::session_id::from_native(id).into_owned(),
             None => {
                 let first = self.held.iter().find_map(|held| match &held.line {
                     HeldLine::Text { text, .. } => Some(text.as_ref()),
@@ -294,8 +302,11 @@ impl Core {
         let mut running = Running {
             emitter: Emitter::new(&session_id),
             normalizer: (dialect.row().make)(&self.context),
-            form: dialect.form(),
-            ending: dialect.ending(),
+            dialect,
+            // Who wants all of it in one session gets that.
+            native_id: native_id.filter(|_| self.context.session_id.is_none()),
+            ahead: Vec::new(),
+            ahead_bytes: 0,
         };
         if dialect.is_of_a_run() {
             running.emitter.run = self.context.run_mark();

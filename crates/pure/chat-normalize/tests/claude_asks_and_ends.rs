@@ -603,3 +603,85 @@ fn a_call_of_a_stream_about_which_nothing_was_asked_was_stopped_and_not_refused(
         assert_eq!(found.as_deref(), Some(code));
     }
 }
+
+#[test]
+fn a_session_rests_when_the_output_of_what_ran_on_was_fetched_and_nothing_waits_in_vain() {
+    let statuses = |version: &str, launched: &Value, fetched: Option<&Value>| {
+        let mut begun = gets("c", 2, "moved to the background", false);
+        begun["toolUseResult"] = launched.clone();
+        let mut lines = vec![
+            said("user", "u1", 0, json!("Go")),
+            calls("c", 1, "Bash", &json!({"command": "make"})),
+            begun,
+        ];
+        if let Some(fetched) = fetched {
+            let mut result = gets("f", 4, "done", false);
+            result["toolUseResult"] = fetched.clone();
+            lines.extend([calls("f", 3, "TaskOutput", &json!({})), result]);
+        }
+        lines.push(text("a1", 5, "Done."));
+        let mut duration = said("system", "d1", 6, Value::Null);
+        duration["subtype"] = json!("turn_duration");
+        let mut later = said("system", "i1", 7, Value::Null);
+        later["subtype"] = json!("informational");
+        later["content"] = json!("later");
+        lines.extend([duration, later]);
+        for line in &mut lines {
+            line["version"] = json!(version);
+        }
+        let mut told = told(&transcript(&lines));
+        told.retain(|line| line == "idle" || line == "(later)");
+        told.join(" ")
+    };
+    let command = json!({"stdout": "", "backgroundTaskId": "k1"});
+    let task = |status: &str| json!({"retrieval_status": "success", "task": {"task_id": "k1", "status": status}});
+    let shell = |status: &str| json!({"shellId": "k1", "status": status});
+    let (rests, waits) = ("idle (later)", "(later) idle");
+    let new = |fetched: Option<&Value>| statuses("2.1.330", &command, fetched);
+    assert_eq!(new(None), waits);
+    for fetched in [&task as &dyn Fn(&str) -> Value, &shell] {
+        assert_eq!(new(Some(&fetched("running"))), waits);
+        assert_eq!(new(Some(&fetched("completed"))), rests);
+    }
+    // Before, no end of a command is told.
+    assert_eq!(statuses("1.0.98", &command, None), rests);
+    let agent = json!({"status": "async_launched", "agentId": "k1"});
+    assert_eq!(statuses("2.0.64", &agent, None), waits);
+}
+
+#[test]
+fn a_turn_to_which_an_answer_is_due_was_cut_off_and_one_that_the_shell_answered_was_not() {
+    let last = |lines: &[Value]| {
+        let mut told = told(&transcript(lines));
+        told.retain(|line| line.starts_with("end "));
+        told.pop().unwrap()
+    };
+    let prompt = said("user", "u1", 0, json!("Go"));
+    let call = calls("c", 1, "Bash", &json!({"command": "ls"}));
+    let killed = [prompt, call, gets("c", 2, "a", false)];
+    assert_eq!(last(&killed), "end interrupted");
+    let answered = [&killed[..], &[text("a2", 3, "Done.")]].concat();
+    assert_eq!(last(&answered), "end completed");
+    let reminded = said(
+        "user",
+        "s1",
+        4,
+        json!("<system-reminder>Be kind</system-reminder>"),
+    );
+    assert_eq!(
+        last(&[&answered[..], &[reminded]].concat()),
+        "end completed"
+    );
+    let shell = said("user", "u1", 0, json!("<bash-input>ls</bash-input>"));
+    let printed = said(
+        "user",
+        "o1",
+        1,
+        json!("<bash-stdout>a</bash-stdout><bash-stderr></bash-stderr>"),
+    );
+    assert_eq!(last(&[shell.clone(), cost_state()]), "end interrupted");
+    for end in [vec![], vec![cost_state()]] {
+        let lines = [&[shell.clone(), printed.clone()], &end[..]].concat();
+        assert_eq!(last(&lines), "end completed");
+    }
+}

@@ -630,3 +630,27 @@ fn pictures_of_results_are_pictures() {
         assert_eq!(results, [wanted]);
     }
 }
+
+/// The hook behind a call runs where the call ran.
+#[test]
+fn a_call_that_was_let_run_and_failed_was_not_refused() {
+    let (events, _) = read(&[
+        hook("UserPromptSubmit", json!({"prompt": "Go"})),
+        tool("PreToolUse", "t1", json!({})),
+        hook(
+            "PermissionRequest",
+            json!({"tool_name": "Bash", "tool_input": {"command": "ls"}}),
+        ),
+        tool(
+            "PostToolUseFailure",
+            "t1",
+            json!({"error": "Request failed with status code 404"}),
+        ),
+    ]);
+    let words = words(&events);
+    assert_eq!(
+        words[2..6],
+        ["call t1", "ask t1", "answered allow", "failed t1 "],
+        "{words:?}"
+    );
+}

@@ -551,6 +551,42 @@ fn a_hook_is_told_where_it_says_something_or_fails() {
 }
 
 #[test]
+fn a_sub_agents_retry_is_told_of_the_call_that_started_it() {
+    let init = json!({"type": "system", "subtype": "init", "session_id": "s1", "uuid": "i1"});
+    let call = json!({"type": "assistant", "uuid": "a1", "session_id": "s1", "message": {"id": "m1", "role": "assistant",
+        "content": [{"type": "tool_use", "id": "t1", "name": "Agent", "input": {}}]}});
+    let progress = |uuid: &str, call: &str, parent: Option<&str>, retry: Option<Value>| {
+        let mut line = json!({"type": "tool_progress", "tool_use_id": call, "tool_name": "Agent", "parent_tool_use_id": parent,
+            "elapsed_time_seconds": 2, "session_id": "s1", "uuid": uuid});
+        if let Some(retry) = retry {
+            line["subagent_retry"] = retry;
+        }
+        line
+    };
+    let retry = json!({"agent_id": "x", "attempt": 1, "max_retries": 10, "error_status": 529, "error_category": "overloaded"});
+    let events = stream(&[
+        init,
+        call,
+        progress("p1", "t1", None, None),
+        progress("p2", "agent_msg_1", Some("t1"), Some(retry)),
+    ]);
+    let told = events.iter().filter_map(|event| match &event.payload {
+        Payload::Progress(told) => {
+            assert_eq!(event.parent_tool_call_id, None);
+            Some((told.message.as_str(), told.tool_call_id.as_deref()))
+        }
+        _ => None,
+    });
+    assert_eq!(
+        told.collect::<Vec<_>>(),
+        [
+            ("Agent: 2 s", Some("t1")),
+            ("Agent: attempt 1 of 10: overloaded 529", Some("t1")),
+        ]
+    );
+}
+
+#[test]
 fn a_compaction_says_what_it_left() {
     let boundary = json!({"type": "system", "subtype": "compact_boundary", "session_id": "s1", "uuid": "b1",
         "compact_metadata": {"trigger": "auto", "pre_tokens": 168_000, "post_tokens": 24_000}});
@@ -569,6 +605,76 @@ fn a_compaction_says_what_it_left() {
             _ => None,
         });
         assert_eq!(told, Some((Some(168_000), Some("24000".to_owned()))));
+    }
+}
+
+#[test]
+fn a_compaction_that_a_person_asked_for_is_told_behind_their_words() {
+    let command = "<command-name>/compact</command-name><command-message>compact</command-message><command-args>be short</command-args>";
+    let boundary = |trigger: &str| {
+        json!({"type": "system", "subtype": "compact_boundary", "sessionId": "s1", "uuid": "b1", "timestamp": at(5),
+            "compactMetadata": {"trigger": trigger, "preTokens": 1_240}})
+    };
+    let summary = |mut line: Value| {
+        line["isCompactSummary"] = json!(true);
+        line
+    };
+    let mut caveat = said(
+        "user",
+        "c1",
+        3,
+        json!("<local-command-caveat>Not a request.</local-command-caveat>"),
+    );
+    caveat["isMeta"] = json!(true);
+    let places = |lines: &[Value]| -> Vec<(String, Option<String>, Option<i64>)> {
+        let events = transcript(lines);
+        let told = events.iter().filter_map(|event| match &event.payload {
+            Payload::UserMessage(said) => Some((event, said.text.preview().to_string())),
+            Payload::Compaction(told) => Some((event, told.summary.clone().unwrap_or_default())),
+            _ => None,
+        });
+        told.map(|(event, what)| (what, event.turn_id.clone(), event.timestamp))
+            .collect()
+    };
+    let before = [
+        said("user", "u1", 0, json!("Go")),
+        said(
+            "assistant",
+            "a1",
+            1,
+            json!([{"type": "text", "text": "Done."}]),
+        ),
+    ];
+    let asked = [
+        boundary("manual"),
+        summary(said("user", "k1", 5, json!("In short"))),
+        queue("dequeue", 5, None),
+        caveat,
+        said("user", "u2", 3, json!(command)),
+        said(
+            "user",
+            "o2",
+            6,
+            json!("<local-command-stdout>Compacted</local-command-stdout>"),
+        ),
+    ];
+    let found = places(&[&before[..], &asked].concat());
+    let turn = |id: &str| Some(id.to_owned());
+    assert_eq!(
+        found,
+        [
+            ("Go".to_owned(), turn("u1"), Some(ms(0))),
+            ("/compact be short".to_owned(), turn("u2"), Some(ms(3))),
+            ("In short".to_owned(), turn("u2"), Some(ms(5))),
+        ]
+    );
+    // The program's own stands where it came; so does one whose command is not written.
+    for (trigger, next) in [
+        ("auto", said("user", "u2", 6, json!(command))),
+        ("manual", said("user", "u2", 6, json!("And now?"))),
+    ] {
+        let lines = [&before[..], &[boundary(trigger), next]].concat();
+        assert_eq!(places(&lines)[1], (String::new(), turn("u1"), Some(ms(5))));
     }
 }
 
@@ -774,4 +880,78 @@ fn what_the_program_recalls_without_words_is_kept_as_it_is() {
         _ => None,
     });
     assert_eq!(raw, Some(recall));
+}
+
+/// Before 2.1 nothing says who ended a call that was asked about, until the turn is over.
+#[test]
+fn a_call_that_was_let_run_and_failed_was_not_refused() {
+    let ask = json!({"type": "control_request", "request_id": "q1", "request":
+        {"subtype": "can_use_tool", "tool_name": "WebFetch", "input": {}, "tool_use_id": "t1"}});
+    let ended = |denials: Value| json!({"type": "result", "subtype": "success", "session_id": "s1", "uuid": "e1", "permission_denials": denials});
+    let answer = |text: &str, denials: Option<Value>| {
+        let lines = [
+            calls("t1", "WebFetch", json!({})),
+            ask.clone(),
+            gets("t1", text, true),
+        ];
+        let lines: Vec<Value> = lines.into_iter().chain(denials.map(ended)).collect();
+        let events = stream(&lines);
+        let answers = events.iter().filter_map(|event| match &event.payload {
+            Payload::PermissionResolved(it) => {
+                let message = it.message.as_deref().unwrap_or("-");
+                Some(format!("{}: {message}", it.decision))
+            }
+            _ => None,
+        });
+        answers.collect::<Vec<_>>()
+    };
+    let failed = "Request failed with status code 404";
+    assert_eq!(answer(failed, Some(json!([]))), ["allow: -"]);
+    // Cut off before, nothing tells.
+    assert_eq!(answer(failed, None), ["cancel: -"]);
+    let denied = json!([{"tool_name": "WebFetch", "tool_use_id": "t1", "tool_input": {}}]);
+    assert_eq!(answer("Not there", Some(denied)), ["deny: Not there"]);
+    for refusal in [
+        "The user doesn't want to proceed with this tool use.",
+        "Permission to use WebFetch has been denied.",
+    ] {
+        assert_eq!(answer(refusal, None), [format!("deny: {refusal}")]);
+    }
+}
+
+#[test]
+fn what_says_nothing_to_a_reader_makes_no_event() {
+    let hook = json!({"type": "progress", "uuid": "h1", "sessionId": "s1", "timestamp": at(2), "toolUseID": "h",
+        "data": {"type": "hook_progress", "hookEvent": "Stop", "hookName": "Stop"}});
+    let caveat = |id: &str, text: &str| {
+        let mut line = said("user", id, 3, json!(text));
+        line["isMeta"] = json!(true);
+        line
+    };
+    let old = "Caveat: The messages below were generated by the user while running local commands. DO NOT respond to these messages.";
+    let new = "The command below was run directly in Claude Code, not sent to you as a request. Do not respond.";
+    let tagged = format!("<local-command-caveat>{old}</local-command-caveat>");
+    let events = transcript(&[
+        said("user", "u1", 0, json!("Go")),
+        said(
+            "assistant",
+            "a1",
+            1,
+            json!([{"type": "text", "text": "Done."}]),
+        ),
+        hook,
+        caveat("c1", old),
+        caveat("c2", new),
+        caveat("c3", &tagged),
+        caveat("c4", "Read it again."),
+    ]);
+    let told: Vec<_> = events
+        .iter()
+        .filter_map(|event| match &event.payload {
+            Payload::Progress(progress) => Some(progress.message.clone()),
+            Payload::Notice(notice) => Some(notice.text.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(told, ["Read it again."]);
 }

@@ -602,6 +602,36 @@ fn a_command_that_was_stopped_did_not_succeed() {
     assert_eq!(events(printed)[1], "result a aborted by user");
 }
 
+#[test]
+fn a_command_that_runs_on_behind_its_turn_has_no_error_whoever_tells_of_it() {
+    let command = |id: &str| {
+        json!({"type": "item.started", "item": {"id": id, "type": "command_execution",
+            "command": "sleep 60", "aggregated_output": "", "exit_code": null, "status": "in_progress"}})
+    };
+    let usage = json!({"input_tokens": 1, "cached_input_tokens": 0, "output_tokens": 1});
+    let lines = [
+        json!({"type": "thread.started", "thread_id": "t"}),
+        json!({"type": "turn.started"}),
+        command("item_0"),
+        json!({"type": "turn.completed", "usage": usage}),
+        // A turn that was stopped took its commands with it.
+        json!({"type": "turn.started"}),
+        command("item_1"),
+    ];
+    let results = |events: Vec<ChatEvent>| -> Vec<(Option<String>, bool)> {
+        let results = events.into_iter().filter_map(|event| match event.payload {
+            Payload::ToolResult(result) => Some((result.summary, result.error.is_some())),
+            _ => None,
+        });
+        results.collect()
+    };
+    let runs_on = Some("still running when the turn ended".to_owned());
+    assert_eq!(
+        results(read_lines(Dialect::CodexExec, &lines).events),
+        [(runs_on, false), (None, true)]
+    );
+}
+
 /// Up to 0.7x neither the begin nor the end of a turn is told.
 #[test]
 fn a_rollout_that_tells_no_end_of_a_turn_rests_once_it_is_quiet() {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 const IMAGE: &str = "data:image/png;base64,iVBORw0KGgo=";
 
 /// What a rollout of these payloads tells.
-fn rollout(payloads: &[Value]) -> Vec<ChatEvent> {
+pub(crate) fn rollout(payloads: &[Value]) -> Vec<ChatEvent> {
     let line = |kind: &str, payload: &Value| json!({"timestamp": "2026-01-01T00:00:00.000Z", "type": kind, "payload": payload});
     let mut lines = vec![line("session_meta", &json!({"id": "t1", "cwd": "/w"}))];
     lines.extend(

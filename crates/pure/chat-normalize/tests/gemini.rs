@@ -300,6 +300,13 @@ fn the_exit_code_stands_behind_what_the_command_printed() {
         code(&format!("Output: x\nExit Code: (none)\n{behind}")),
         None
     );
+    // The whole answer may stand in tags, and behind a word on its length.
+    for before in ["", "Output too large. Showing the end.\n"] {
+        let output = format!(
+            "{before}<untrusted_context>\nOutput: slow\nExit Code: 3\nProcess Group PGID: 12\n</untrusted_context>"
+        );
+        assert_eq!(code(&output), Some(3), "{output}");
+    }
 }
 
 #[test]

@@ -582,6 +582,80 @@ fn figures_that_come_behind_a_sessions_end_want_no_second_one() {
     }
 }
 
+/// Of one sum, one source says how large the context is and the other not.
+#[test]
+fn a_sum_is_told_once_and_what_is_known_of_the_context_beside_it() {
+    let sum = |tokens: u64, more: &str| {
+        format!(
+            r#"{{"scope":"session","cumulative":true,"inputTokens":{tokens},"outputTokens":1,"costUsd":0.5{more}}}"#
+        )
+    };
+    let size = r#","contextSize":200000,"model":"m""#;
+    for first_knows in [true, false] {
+        let (first, second) = if first_knows { (size, "") } else { ("", size) };
+        let mut new = Vec::new();
+        let mut merge = Merge::beside_log();
+        for (n, tokens) in [10, 30].into_iter().enumerate() {
+            let usage = sum(tokens, first);
+            merge.take(
+                Merge::LOG,
+                event(&format!("l{n}"), "t", "usage", &usage),
+                &mut new,
+            );
+        }
+        for (n, tokens) in [10, 30].into_iter().enumerate() {
+            let usage = sum(tokens, second);
+            merge.take(
+                Merge::OWN,
+                event(&format!("o{n}"), "t", "usage", &usage),
+                &mut new,
+            );
+        }
+        let told: Vec<_> = new
+            .iter()
+            .map(|event| match &event.payload {
+                Payload::Usage(usage) => (usage.input_tokens, usage.cost_usd, usage.context_size),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        let expected = if first_knows {
+            vec![]
+        } else {
+            vec![(0, None, Some(200_000))]
+        };
+        assert_eq!(told, expected);
+    }
+}
+
+/// A pipe takes the agent to run where it runs itself; that is no word of what the agent says.
+#[test]
+fn a_guessed_folder_stays_a_guess_and_a_told_one_is_told_beside_it() {
+    let of = |cwd: &str| format!(r#"{{"cwd":"{cwd}"}}"#);
+    let guess = |cwd: &str| format!(r#"{{"cwd":"{cwd}","cwdGuessed":true}}"#);
+    let new_of = |log: &[String], own: &[String]| {
+        let mut new = Vec::new();
+        let mut merge = Merge::beside_log();
+        for (source, told) in [(Merge::LOG, log), (Merge::OWN, own)] {
+            for (n, start) in told.iter().enumerate() {
+                let id = format!("{source}-{n}");
+                merge.take(source, event(&id, "t", "session_start", start), &mut new);
+            }
+        }
+        let starts = new
+            .iter()
+            .map(|event| serde_json::to_string(&event.payload).unwrap());
+        starts.collect::<Vec<_>>()
+    };
+    assert_eq!(new_of(&[guess("/a")], &[of("/w")]), [of("/w")]);
+    assert_eq!(new_of(&[guess("/w")], &[of("/w")]), [of("/w")]);
+    assert_eq!(new_of(&[of("/w")], &[guess("/a")]), [guess("/a")]);
+    // Another run of it, from elsewhere.
+    assert_eq!(
+        new_of(&[guess("/a")], &[guess("/a"), guess("/b")]),
+        [guess("/b")]
+    );
+}
+
 /// OpenCode's `run` keeps a prompt of several words with quotes around it; its pipe is told it without.
 #[test]
 fn a_prompt_in_quotes_is_the_same_prompt() {
@@ -742,6 +816,100 @@ fn what_a_source_only_guesses_waits_for_one_that_knows() {
     stage.take(0, guess, &mut out);
     stage.finish(&mut out);
     assert_eq!(ids(&out), ["g"]);
+}
+
+#[test]
+fn a_compaction_gives_way_to_one_that_tells_its_figures() {
+    let bare = |id: &str| {
+        event(
+            id,
+            "t",
+            "compaction",
+            r#"{"trigger":"manual","summary":"short"}"#,
+        )
+    };
+    let full = |id: &str| {
+        event(
+            id,
+            "t",
+            "compaction",
+            r#"{"trigger":"manual","tokensBefore":9}"#,
+        )
+    };
+    let sources = [vec![bare("a1"), bare("a2")], vec![full("b1"), full("b2")]];
+    for first in 0..2 {
+        let merged = merge(&sources, |open| if open.len() > 1 { first } else { 0 });
+        assert_eq!(told(&merged)["compaction"], 2);
+        let stand = merged.iter().filter_map(|event| match &event.payload {
+            Payload::Compaction(told) => Some((event.id.as_str(), told.tokens_before)),
+            _ => None,
+        });
+        let stand: Vec<_> = stand.filter(|(_, before)| before.is_some()).collect();
+        assert_eq!(stand, [("b1", Some(9)), ("b2", Some(9))]);
+    }
+    // One source may know the figures of some only.
+    let alone = merge(&[vec![full("b1"), bare("a2"), full("b3")]], |_| 0);
+    assert_eq!(alone.len(), 3);
+    // What stood in the log, and what replaced it there, is not told again.
+    let mut out = Vec::new();
+    let mut stage = Merge::beside_log();
+    stage.take(Merge::LOG, bare("a1"), &mut out);
+    stage.take(Merge::OWN, full("b1"), &mut out);
+    let kinds = |out: &[ChatEvent]| -> Vec<String> {
+        out.iter()
+            .map(|event| event.event_type().to_owned())
+            .collect()
+    };
+    assert_eq!(kinds(&out), ["retract", "compaction"]);
+    for event in std::mem::take(&mut out) {
+        stage.take(Merge::LOG, event, &mut out);
+    }
+    assert!(out.is_empty());
+    stage.take(Merge::OWN, full("b2"), &mut out);
+    assert_eq!(kinds(&out), ["compaction"]);
+}
+
+#[test]
+fn a_try_that_two_sources_word_in_their_ways_is_one() {
+    let status = |id: &str, at_ms: i64, message: Option<&str>| {
+        let status = if message.is_some() {
+            "retrying"
+        } else {
+            "busy"
+        };
+        let payload = serde_json::json!({"status": status, "message": message});
+        let mut event = event(id, "t", "session_status", &payload.to_string());
+        event.timestamp = Some(at_ms);
+        event
+    };
+    let sources = [
+        vec![
+            status("a0", 0, None),
+            status("a1", 10, Some("attempt 1 of 2: rate_limit 429")),
+            status("a2", 20, Some("attempt 2 of 2: rate_limit 429")),
+            status("a3", 30, None),
+        ],
+        vec![
+            status("b0", 0, None),
+            status("b1", 11, Some("attempt 1 of 2: 429 Slow down")),
+            status("b2", 21, Some("attempt 2 of 2: 429 Slow down")),
+        ],
+    ];
+    for first in 0..2 {
+        let merged = merge(&sources, |open| if open.len() > 1 { first } else { 0 });
+        let n = merged.iter().filter(|event| match &event.payload {
+            Payload::SessionStatus(status) => status.status == "retrying",
+            _ => false,
+        });
+        assert_eq!(n.count(), 2, "{first}: {merged:?}");
+    }
+    // A program that failed twice tries anew.
+    let again = [
+        status("a4", 40, Some("attempt 1 of 2: rate_limit 429")),
+        status("a5", 50, None),
+    ];
+    let alone = merge(&[[&sources[0][..], &again].concat()], |_| 0);
+    assert_eq!(alone.len(), 6);
 }
 
 #[test]

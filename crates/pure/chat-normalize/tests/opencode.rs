@@ -300,6 +300,44 @@ fn what_goes_wrong_is_of_the_turn_that_runs_and_not_of_the_prompt_that_waits() {
 }
 
 #[test]
+fn a_run_that_was_killed_and_gone_on_with_was_interrupted() {
+    let begun_ms = 1_770_361_000_000_i64;
+    let at = |mut event: Value, ms: i64| {
+        event["properties"]["time"] = json!(begun_ms + ms);
+        event
+    };
+    let whole = json!({"finish": "stop", "time": {"created": 1, "completed": 9_000}});
+    let runs = json!({"id": "prt_3", "sessionID": "ses_1", "messageID": "msg_2", "type": "tool", "tool": "bash",
+        "callID": "call_1", "state": {"status": "running", "input": {"command": "sleep 20"}, "time": {"start": 3_000}}});
+    let lines = [
+        at(info("msg_1", None, json!({})), 1_000),
+        at(text("prt_1", "msg_1", "First"), 1_001),
+        at(info("msg_2", Some("msg_1"), json!({})), 2_000),
+        at(bus("message.part.updated", json!({"part": runs})), 3_000),
+        // Another program goes on with the session.
+        at(info("msg_3", None, json!({})), 7_000),
+        at(text("prt_4", "msg_3", "Go on"), 7_001),
+        at(info("msg_4", Some("msg_3"), json!({})), 8_000),
+        at(text("prt_5", "msg_4", "Went on."), 8_500),
+        at(info("msg_4", Some("msg_3"), whole), 9_000),
+        at(bus("session.idle", json!({})), 9_001),
+    ];
+    assert_eq!(ends(&lines), ["msg_1 interrupted", "msg_3 completed"]);
+    let events = read(&lines).0;
+    let at_end = |event: &&ChatEvent| {
+        let result = matches!(event.payload, Payload::ToolResult(_));
+        result || event.id == "msg_1:end"
+    };
+    // It was over when it last said something.
+    let times: Vec<_> = events
+        .iter()
+        .filter(at_end)
+        .map(|event| event.timestamp)
+        .collect();
+    assert_eq!(times, [Some(begun_ms + 3_000); 2]);
+}
+
+#[test]
 fn a_prompt_that_waited_and_was_not_answered_is_not_completed() {
     let whole = json!({"finish": "stop", "time": {"created": 1, "completed": 2_000}});
     let mut lines = vec![

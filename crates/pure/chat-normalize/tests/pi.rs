@@ -360,6 +360,30 @@ fn a_failed_answer_that_is_tried_again_stays_in_its_turn_and_a_steering_word_too
 }
 
 #[test]
+fn a_run_that_was_killed_ended_with_its_last_line() {
+    let call = json!([{"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "sleep 30"}}]);
+    let mut asked = entry("m3", Some("m2"), user(1_767_225_609_000, "Go on"));
+    asked["timestamp"] = json!("2026-01-01T00:00:09.000Z");
+    let lines = [
+        header(),
+        entry("m1", None, user(1_767_225_600_100, "Sleep")),
+        entry(
+            "m2",
+            Some("m1"),
+            assistant(1_767_225_600_200, "toolUse", call),
+        ),
+        asked,
+    ];
+    let events = read_lines(Dialect::PiSession, &lines).events;
+    assert_sound("killed", &events);
+    let first = events.iter().find_map(|event| match &event.payload {
+        Payload::TurnEnd(end) => Some((event.timestamp, end.outcome.as_deref())),
+        _ => None,
+    });
+    assert_eq!(first, Some((Some(1_767_225_601_000), Some("interrupted"))));
+}
+
+#[test]
 fn a_prompt_beside_what_the_agent_does_goes_back_and_one_below_it_steers() {
     let call = json!([{"type": "toolCall", "id": "c1", "name": "bash", "arguments": {}}]);
     let result = json!({"role": "toolResult", "toolCallId": "c1", "toolName": "bash", "content": [], "timestamp": 5});

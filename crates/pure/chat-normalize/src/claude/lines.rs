@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::side_lines::is_side_line;
-use crate::value::str_of;
+use crate::dialect::Naming;
+use crate::value::{str_of, text_of};
 
 /// Whether a line is of a stream, and whether that is sure.
 pub(crate) fn is_stream_line(value: &Value) -> Option<bool> {
@@ -20,6 +21,7 @@ pub(crate) fn is_stream_line(value: &Value) -> Option<bool> {
             "result" => has("subtype") || has("is_error"),
             "user" | "assistant" => is_object("message") && !has("parentUuid"),
             "rate_limit_event" | "tool_progress" | "tool_use_summary" | "auth_status" => true,
+            "conversation_reset" => true,
             _ => false,
         };
         if known && !(has("parentUuid") || has("sessionId")) {
@@ -33,6 +35,19 @@ pub(crate) fn is_stream_line(value: &Value) -> Option<bool> {
             Some(true)
         }
         _ => None,
+    }
+}
+
+/// What a line of a stream says of its session. `init` names it. Hooks run before: where a session is taken up again, their
+/// lines bear an id that nothing else has (seen in 2.1.330), and behind `/clear` that of the session which begins.
+pub(crate) fn naming(value: &Value) -> Naming<'_> {
+    let Some(id) = text_of(value, "session_id") else {
+        return Naming::Untold;
+    };
+    match (str_of(value, "type"), str_of(value, "subtype")) {
+        (Some("system"), Some("init")) => Naming::Begins(id),
+        (Some("system"), Some(kind)) if kind.starts_with("hook_") => Naming::Before(id),
+        _ => Naming::Untold,
     }
 }
 

@@ -107,8 +107,7 @@ impl Session {
             Ask {
                 call_id,
                 place,
-                question: false,
-                asked: None,
+                ..Ask::default()
             },
         );
     }
@@ -169,7 +168,7 @@ impl Session {
         }
     }
 
-    /// A call that was refused without asking anyone: `system/permission_denied`, or `result.permission_denials`.
+    /// A call that was refused: `system/permission_denied`, or `result.permission_denials`; mostly without asking anyone.
     pub(crate) fn denied(
         &mut self,
         emitter: &mut Emitter,
@@ -181,6 +180,22 @@ impl Session {
     ) {
         let call_id = self.call_id(native_id);
         if self.asks.denied.contains(&call_id) {
+            return;
+        }
+        let asked = self.asks.of_call(&call_id);
+        if let Some((request_id, ask)) = asked.filter(|(_, ask)| ask.failed_with.is_some()) {
+            self.asks.open.remove(&request_id);
+            let message = ask.failed_with.as_deref();
+            self.asks.resolve(
+                emitter,
+                &request_id,
+                &ask,
+                false,
+                None,
+                "user",
+                message,
+                None,
+            );
             return;
         }
         let place = match self.calls.get(native_id) {

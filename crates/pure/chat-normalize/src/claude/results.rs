@@ -35,6 +35,10 @@ impl Session {
             emitter.raw(place, self.format, "tool_result without an id", block);
             return;
         };
+        if self.is_taken_back(native_id) {
+            emitter.pass_over("tool_result of a call that was taken back");
+            return;
+        }
         let native_id = native_id.to_owned();
         let call = self.take_call(&native_id);
         if call.is_none() && self.is_finished(&native_id) {
@@ -222,7 +226,8 @@ fn error_code(meta: &Value, text: &str, exit_code: Option<i64>) -> Option<&'stat
     }
 }
 
-fn is_refusal(text: &str) -> bool {
+/// Whether that is said of a call that a person did not let run, or stopped.
+pub(super) fn is_refusal(text: &str) -> bool {
     text.starts_with("The user doesn't want to")
 }
 

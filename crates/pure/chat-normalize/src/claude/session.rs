@@ -10,6 +10,7 @@
 mod agents;
 mod calls;
 mod messages;
+mod open;
 mod turns;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -28,6 +29,7 @@ use crate::recent::Recent;
 use agents::Agents;
 pub(crate) use calls::Call;
 pub(crate) use messages::{Message, OpenMessage, Parts};
+use open::OpenIndex;
 pub(crate) use turns::Turn;
 
 /// The state of one session. Of what is over, that is kept which a late line may name: of the last 28,672 calls and
@@ -38,7 +40,9 @@ pub(crate) struct Session {
     pub(crate) facts: Facts,
     pub(crate) seen: Seen,
     pub(crate) turns: Vec<Turn>,
+    /// The open calls, by the provider's id.
     pub(crate) calls: BTreeMap<String, Call>,
+    open_calls: OpenIndex,
     /// How many calls of the main agent were made and have no result, by the turn they were made in.
     waited_for: HashMap<String, u64>,
     pub(crate) messages: HashMap<String, Message>,
@@ -59,6 +63,8 @@ pub(crate) struct Session {
     renamed: Recent<String>,
     /// Calls whose result came: a second result of theirs is shown, not paired.
     finished: Recent<()>,
+    /// Calls that were taken back: a result of theirs is of nothing.
+    taken_back: Recent<()>,
     response_ids: Recent<u32>,
     /// Call id → the turn it was made in; sub-agents' events go there.
     call_turns: Recent<String>,
@@ -107,15 +113,19 @@ impl Session {
             .filter_map(Value::as_str)
             .flat_map(|uuid| emitter.ids_of(uuid))
             .collect();
-        if !event_ids.is_empty() {
-            emitter.add(
-                "retract",
-                place,
-                Retract {
-                    event_ids,
-                    extra: Extra::default(),
-                },
-            );
+        if event_ids.is_empty() {
+            return;
         }
+        for call_id in event_ids.iter().filter_map(|id| id.strip_suffix(":call")) {
+            self.take_back_call(emitter, call_id);
+        }
+        emitter.add(
+            "retract",
+            place,
+            Retract {
+                event_ids,
+                extra: Extra::default(),
+            },
+        );
     }
 }

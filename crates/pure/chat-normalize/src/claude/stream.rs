@@ -7,8 +7,8 @@
 //! | `result` | the oldest open one ends: a result can be held back until a turn has begun that a task's end woke |
 //! | the stream ends | every open one ends as interrupted |
 //!
-//! A turn is the system's where a background task ended since the main agent last spoke, else the user's. Branching
-//! goes by `is_error` and `terminal_reason`; `subtype` says `success` for API errors too.
+//! A turn is the system's where a task that no call waited for ended since the main agent last spoke, else the user's.
+//! Branching goes by `is_error` and `terminal_reason`; `subtype` says `success` for API errors too.
 
 mod assistant;
 mod partial;
@@ -54,6 +54,8 @@ pub(crate) struct ClaudeStream {
     retrying: bool,
     open_hooks: std::collections::BTreeMap<String, String>,
     ended_well: bool,
+    /// Why the conversation was begun anew: that is of another session, which `init` names.
+    reset: Option<String>,
     pending_compaction: Option<(String, Place, Compaction)>,
 }
 
@@ -61,6 +63,7 @@ impl ClaudeStream {
     pub(crate) fn new(prompt: Option<String>) -> Self {
         let mut session = Session::new(FORMAT, false);
         session.has_requests = true;
+        session.asks.told_at_end = true;
         ClaudeStream {
             session,
             prompt,
@@ -76,6 +79,7 @@ impl ClaudeStream {
             retrying: false,
             open_hooks: std::collections::BTreeMap::new(),
             ended_well: false,
+            reset: None,
             pending_compaction: None,
         }
     }
@@ -89,10 +93,30 @@ impl ClaudeStream {
 
     /// Closes what is open and goes on no more.
     fn close_turns(&mut self, emitter: &mut Emitter) {
+        self.session.asks.never_told(emitter);
         self.session.close_all(
             emitter,
             |turn| if turn.failed { "failed" } else { "interrupted" },
         );
+    }
+
+    /// How long a call runs, or that its sub-agent asks its provider again: those lines name a message as the call.
+    fn tool_progress(&self, emitter: &mut Emitter, line: &Value, place: &Place) {
+        let name = str_of(line, "tool_name").unwrap_or("tool");
+        let seconds = count_of(line, "elapsed_time_seconds").unwrap_or(0);
+        let id = text_of(line, "tool_use_id");
+        let of_agent = text_of(line, "parent_tool_use_id")
+            .filter(|_| id.is_some_and(|id| id.starts_with("agent_msg_")));
+        let message = match line.get("subagent_retry") {
+            Some(about) => format!("{name}: {}", attempt(about, "error_category")),
+            None => format!("{name}: {seconds} s"),
+        };
+        let place = match of_agent.and_then(|id| self.session.calls.get(id)) {
+            Some(call) => &call.place,
+            None => place,
+        };
+        let call_id = of_agent.or(id).map(|id| self.session.call_id(id));
+        progress(emitter, place, message, call_id);
     }
 
     fn place(&self, line: &Value) -> Place {
@@ -129,12 +153,11 @@ impl Normalizer for ClaudeStream {
             "control_response" => self.session.control_response(emitter, line),
             "control_cancel_request" => self.session.control_cancel(emitter, line),
             "keep_alive" => emitter.pass_over("keep_alive"),
-            "tool_progress" => {
-                let name = str_of(line, "tool_name").unwrap_or("tool");
-                let seconds = count_of(line, "elapsed_time_seconds").unwrap_or(0);
-                let call_id = text_of(line, "tool_use_id").map(|id| self.session.call_id(id));
-                progress(emitter, &place, format!("{name}: {seconds} s"), call_id);
+            "conversation_reset" => {
+                self.reset = text_of(line, "trigger").map(str::to_owned);
+                emitter.pass_over("conversation_reset");
             }
+            "tool_progress" => self.tool_progress(emitter, line, &place),
             "tool_use_summary" => progress(
                 emitter,
                 &place,
@@ -168,10 +191,11 @@ impl Normalizer for ClaudeStream {
         let cut_off = self.session.in_turn();
         self.close_turns(emitter);
         self.session.asks.expire_all(emitter);
-        let reason = match (cut_off, self.ended_well) {
+        let reason = match (cut_off, &self.reset) {
             (true, _) => "the stream stopped before the turn was over",
-            (false, true) => "end of stream",
-            (false, false) => "end of stream, without a result",
+            (false, Some(trigger)) => trigger,
+            (false, None) if self.ended_well => "end of stream",
+            (false, None) => "end of stream, without a result",
         };
         emitter.add(
             "session-end",
@@ -182,6 +206,17 @@ impl Normalizer for ClaudeStream {
             },
         );
     }
+}
+
+/// Which of how many times the provider is asked, and why: `attempt 1 of 10: overloaded 529`.
+fn attempt(about: &Value, why: &str) -> String {
+    let attempt = count_of(about, "attempt").unwrap_or(0);
+    let of = count_of(about, "max_retries").unwrap_or(0);
+    let why = text_of(about, why).unwrap_or("error");
+    let code = count_of(about, "error_status")
+        .map(|code| format!(" {code}"))
+        .unwrap_or_default();
+    format!("attempt {attempt} of {of}: {why}{code}")
 }
 
 fn progress(emitter: &mut Emitter, place: &Place, message: String, tool_call_id: Option<String>) {

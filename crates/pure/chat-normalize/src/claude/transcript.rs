@@ -8,7 +8,7 @@
 //! | what a command printed, nothing else in its turn | the open one ends |
 //! | a command that is the program's own business, `/model`; what it printed | told beside the turns |
 //! | `cost-state`: the program ends | the open one ends: interrupted where an answer or a result is due |
-//! | the file ends | the open one ends: interrupted where a call of it has no result |
+//! | the file ends | likewise |
 //!
 //! An end that no line tells is when the turn was last worked in: until the next prompt the person was away.
 //!
@@ -158,13 +158,12 @@ impl ClaudeTranscript {
         if chain.is_none() && !is_meta(line) {
             self.of_local = kind == "user" && self.is_of_local(line);
         }
-        if chain.is_none() && !is_meta(line) && !self.of_local {
+        if chain.is_none() && kind == "assistant" {
             let message = line.get("message").unwrap_or(&Value::Null);
-            let goes_on = matches!(
+            self.waits = matches!(
                 str_of(message, "stop_reason"),
                 Some("tool_use" | "pause_turn")
             );
-            self.waits = kind == "user" || goes_on;
         }
         match kind {
             "assistant" => self.assistant(emitter, line, chain),
@@ -196,7 +195,7 @@ impl Normalizer for ClaudeTranscript {
                 Met::Other => emitter.begin_line(None),
             }
         }
-        if !is_true(line, "isCompactSummary") {
+        if !self.holds_compaction(line, kind) {
             self.flush_compaction(emitter);
         }
         self.tell_taken(emitter, |taken_ms| match kind {
@@ -257,9 +256,10 @@ impl Normalizer for ClaudeTranscript {
         self.flush_usage(emitter);
         emitter.time_ms = self.worked_ms.unwrap_or(emitter.time_ms);
         let has_open_call = self.session.waits_in(self.session.turns.last());
+        let waits = self.waits;
         self.session.close_all(emitter, |turn| {
             match (
-                turn.interrupted || has_open_call || !turn.answered,
+                turn.interrupted || has_open_call || !turn.answered || (waits && !turn.failed),
                 turn.failed,
             ) {
                 (true, _) => "interrupted",

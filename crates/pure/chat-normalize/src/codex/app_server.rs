@@ -3,7 +3,7 @@
 //!
 //! | line | what it gives |
 //! |---|---|
-//! | `thread/started`, answers with a `thread` | `session_start` |
+//! | `thread/started`, answers with a `thread` | `session_start`; the turns before, where they are told |
 //! | `turn/started`, `turn/completed` | the turn |
 //! | `item/started`, `item/completed`, `item/*/delta` | `items` |
 //! | `turn/diff/updated` | when the turn is over, the files of which no item told how they changed |
@@ -19,11 +19,12 @@ mod wire;
 use chat_event::payload::{SessionStart, TurnEnd};
 use serde_json::{Map, Value};
 
+use super::items::Phase;
 use super::session::{Session, ended};
 use super::tokens::{self, News};
 use crate::dialect::Normalizer;
 use crate::emit::Emitter;
-use crate::value::{count_of, str_of, text_of};
+use crate::value::{count_of, is_time, list_of, str_of, text_of};
 pub(crate) use wire::{is_app_server_line, thread_of};
 use wire::{time_of, unwrap};
 
@@ -51,11 +52,21 @@ impl CodexAppServer {
     /// What the server says of a thread.
     fn thread(&mut self, emitter: &mut Emitter, thread: &Value, model: Option<&str>) {
         let id = text_of(thread, "id").unwrap_or("");
-        if text_of(thread, "parentThreadId").is_none() {
+        let source = thread.get("source").unwrap_or(&Value::Null);
+        let is_agents = text_of(thread, "parentThreadId").is_some()
+            || source.get("subAgent").is_some()
+            || source.get("subagent").is_some();
+        if !is_agents {
             self.session.set_main(id);
         }
         if !self.session.is_main(id) {
-            emitter.pass_over("thread of a sub-agent");
+            if is_agents {
+                emitter.pass_over("thread of a sub-agent");
+            } else {
+                // What it said before is another session's; one that was forked has this one's turns, too.
+                self.session.set_top(id);
+                emitter.pass_over("another thread");
+            }
             return;
         }
         let version = text_of(thread, "cliVersion");
@@ -74,10 +85,43 @@ impl CodexAppServer {
             ..SessionStart::default()
         };
         self.session.facts.say(emitter, facts, Map::new());
+        self.history(emitter, id, thread);
     }
 
-    fn turn_completed(&mut self, emitter: &mut Emitter, thread: &str, params: &Value) {
-        let turn = params.get("turn").unwrap_or(&Value::Null);
+    /// The turns of a thread that was taken up again, of which nothing was told here.
+    fn history(&mut self, emitter: &mut Emitter, id: &str, thread: &Value) {
+        let now_ms = emitter.time_ms;
+        for turn in list_of(thread, "turns") {
+            let (native, items) = (text_of(turn, "id"), list_of(turn, "items"));
+            let is_known = native.is_none_or(|native| self.session.knows_turn(id, native));
+            // Beside a turn that is open it would be taken for the next.
+            if is_known || items.is_empty() || self.session.turn(id).is_some() {
+                emitter.pass_over("turn of a thread that was read");
+                continue;
+            }
+            // In seconds.
+            let time_ms = |key: &str| {
+                let seconds = i64::try_from(count_of(turn, key)?).ok()?;
+                seconds.checked_mul(1000).filter(|&ms| is_time(ms))
+            };
+            emitter.time_ms = time_ms("startedAt").unwrap_or(now_ms);
+            self.session.open_turn(emitter, id, native, true);
+            for item in items {
+                let phase = match str_of(item, "status") {
+                    Some("inProgress") => Phase::Started,
+                    Some(_) | None => Phase::Completed,
+                };
+                self.session.item(emitter, id, native, item, phase);
+            }
+            if str_of(turn, "status") != Some("inProgress") {
+                emitter.time_ms = time_ms("completedAt").unwrap_or(emitter.time_ms);
+                self.turn_completed(emitter, id, turn);
+            }
+        }
+        emitter.time_ms = now_ms;
+    }
+
+    fn turn_completed(&mut self, emitter: &mut Emitter, thread: &str, turn: &Value) {
         let scope = self.session.scope(thread, text_of(turn, "id"));
         if self
             .session
@@ -115,6 +159,18 @@ impl CodexAppServer {
             ..ended(outcome)
         };
         self.session.close_turn(emitter, thread, end);
+        self.session.agent_rests(emitter, thread, outcome);
+    }
+
+    /// The server keeps the thread no more: a turn that is open in it does not go on.
+    fn closed(&mut self, emitter: &mut Emitter, thread: &str) {
+        if self.session.turn(thread).is_none() {
+            emitter.pass_over("thread/closed");
+            return;
+        }
+        self.session
+            .close_turn(emitter, thread, ended("interrupted"));
+        self.session.agent_rests(emitter, thread, "interrupted");
     }
 
     fn token_usage(
@@ -156,7 +212,7 @@ impl CodexAppServer {
                 || message.to_owned(),
                 |details| format!("{message} ({details})"),
             );
-            self.session.retrying(emitter, text);
+            self.session.retrying(emitter, thread, text);
         } else {
             self.session
                 .error(emitter, thread, &error_code(error), message);

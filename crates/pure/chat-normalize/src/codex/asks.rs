@@ -3,6 +3,7 @@
 //! The answer is in what the client writes. Where only the server's side is recorded, what became of the call tells it.
 //! In a rollout a question is a call, and its answer is what the call gives.
 
+mod about;
 mod open;
 
 use chat_event::payload::{
@@ -13,8 +14,10 @@ use serde_json::Value;
 
 use super::session::Scope;
 use crate::emit::Emitter;
+use crate::form;
 use crate::recent::Recent;
 use crate::value::{is_true, list_of, str_of, text_of};
+pub(crate) use about::About;
 use open::{Ask, OpenAsks};
 
 /// What was asked and not answered yet.
@@ -22,14 +25,6 @@ use open::{Ask, OpenAsks};
 pub(crate) struct Asks {
     open: OpenAsks,
     uses: Recent<u32>,
-}
-
-/// What an approval is about.
-pub(crate) struct About {
-    pub(crate) call_id: Option<String>,
-    pub(crate) tool_name: String,
-    pub(crate) title: Option<String>,
-    pub(crate) args: Option<Json>,
 }
 
 impl Asks {
@@ -66,7 +61,7 @@ impl Asks {
             args: about.args,
             options,
             reason: text_of(params, "reason").map(str::to_owned),
-            extra: Extra::default(),
+            extra: about.extra,
         };
         emitter.add_as(&format!("{request_id}:ask"), &scope.place, payload);
     }
@@ -84,10 +79,12 @@ impl Asks {
         let mut questions: Vec<Question> =
             list_of(params, "questions").iter().map(question).collect();
         if questions.is_empty() {
-            questions.push(Question {
-                text: str_of(params, "message").unwrap_or("").to_owned(),
-                ..Question::default()
-            });
+            questions = form::questions_of(
+                text_of(params, "serverName"),
+                str_of(params, "message").unwrap_or(""),
+                params.get("requestedSchema"),
+                text_of(params, "url"),
+            );
         }
         let payload = QuestionRequest {
             answerable: None,
@@ -141,11 +138,13 @@ impl Asks {
         let result = result.unwrap_or(&Value::Null);
         if ask.is_question {
             let answers = result.get("answers").or_else(|| result.get("content"));
-            let refused = matches!(str_of(result, "action"), Some("decline" | "cancel"));
-            let outcome = if refused || result.is_null() {
-                "deny"
-            } else {
-                "allow"
+            let answers = answers.filter(|answers| !answers.is_null());
+            let outcome = match str_of(result, "action") {
+                // A form that is closed without an answer.
+                Some("cancel") => "cancel",
+                Some("decline") => "deny",
+                _ if result.is_null() => "deny",
+                _ => "allow",
             };
             ask.resolve(
                 emitter,
@@ -170,7 +169,7 @@ impl Asks {
                 | "approved_execpolicy_amendment",
             ) => ("allow", Some("always")),
             Some("cancel" | "abort") => ("cancel", None),
-            None if result.get("permissions").is_some() => (
+            None if result.get("permissions").is_some_and(grants) => (
                 "allow",
                 Some(
                     str_of(result, "scope")
@@ -239,6 +238,21 @@ impl Asks {
         for ask in self.open.take_of_turn(turn) {
             ask.resolve(emitter, "cancel", None, None, None);
         }
+    }
+}
+
+/// Whether anything is granted by that: what is refused is left out, or nothing.
+fn grants(permissions: &Value) -> bool {
+    match permissions {
+        Value::Null | Value::Bool(false) => false,
+        Value::Bool(true) | Value::Number(_) => true,
+        Value::String(said) => !matches!(said.as_str(), "" | "none" | "deny"),
+        Value::Array(items) => items.iter().any(grants),
+        // The path of an entry grants nothing.
+        Value::Object(members) => match members.get("access") {
+            Some(access) => grants(access),
+            None => members.values().any(grants),
+        },
     }
 }
 

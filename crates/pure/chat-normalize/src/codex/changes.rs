@@ -11,6 +11,7 @@
 //! file is seen as changed, and numberless hunks get their numbers (`pieces`).
 
 mod pieces;
+mod proposed;
 
 use std::collections::HashMap;
 
@@ -21,6 +22,7 @@ use serde_json::Value;
 use crate::edit::{file_edit, shown_path, with_old_text};
 use crate::value::{str_of, text_of};
 use pieces::{Piece, take_line};
+pub(crate) use proposed::args_of;
 
 /// Files beyond this size, or this many, are not remembered.
 const MAX_KNOWN_BYTES: usize = 256 * 1024;

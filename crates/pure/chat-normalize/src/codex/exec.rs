@@ -20,13 +20,14 @@
 
 use chat_event::Json;
 use chat_event::payload::{SessionStart, TurnEnd};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::items::{Phase, item_kind};
 use super::session::{Session, ended};
 use super::tokens;
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, short_hash};
+use crate::facts::guessed;
 use crate::reader::Context;
 use crate::value::{fingerprint, str_of, text_of};
 
@@ -193,7 +194,8 @@ impl Normalizer for CodexExec {
                 timestamp_source: Some("arrival".to_owned()),
                 ..SessionStart::default()
             };
-            self.session.facts.say(emitter, facts, Map::new());
+            let guessed = guessed(facts.cwd.as_ref());
+            self.session.facts.say(emitter, facts, guessed);
         }
         match kind {
             // A program that goes on with the thread says it again.
@@ -242,7 +244,7 @@ impl Normalizer for CodexExec {
             "error" => {
                 let message = str_of(line, "message").unwrap_or("");
                 if message.starts_with("Reconnecting...") {
-                    self.session.retrying(emitter, message.to_owned());
+                    self.session.retrying(emitter, "", message.to_owned());
                 } else {
                     self.session.error(emitter, "", "error", message);
                 }

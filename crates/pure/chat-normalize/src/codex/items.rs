@@ -3,6 +3,8 @@
 mod agents;
 mod tool_items;
 
+pub(crate) use agents::agent_ended;
+
 use chat_event::payload::{Compaction, Plan, PlanEntry, Usage, UserMessage};
 use chat_event::{Body, Extra, Json};
 use serde_json::Value;

@@ -1,3 +1,5 @@
+//! Reviews: of code, and of calls before they go on.
+//!
 //! What the automatic reviewer decides in a person's place, before a call goes on: `guardian_assessment` of rollouts,
 //! `item/autoApprovalReview/completed` of app-server. Only the last word of a review counts; one that was broken off or
 //! took too long decides nothing.
@@ -9,7 +11,7 @@ use serde_json::Value;
 use super::items::member;
 use super::session::{Scope, Session};
 use crate::emit::Emitter;
-use crate::value::{str_of, text_of};
+use crate::value::{count_of, list_of, str_of, text_of};
 use crate::words::one_line;
 
 impl Session {
@@ -89,4 +91,30 @@ fn title(action: &Value) -> Option<String> {
     let keys = ["command", "program", "target", "host"];
     let said = keys.iter().find_map(|key| text_of(action, key));
     said.map(one_line)
+}
+
+/// What a review of code found: what is said of it all, and each finding with its place.
+pub(super) fn words(review: &Value) -> Option<String> {
+    let whole = text_of(review, "overall_explanation").map(str::to_owned);
+    let findings = list_of(review, "findings").iter().map(|finding| {
+        let at = finding.get("code_location").unwrap_or(&Value::Null);
+        let path = str_of(at, "absolute_file_path").unwrap_or("");
+        let line = at
+            .get("line_range")
+            .and_then(|range| count_of(range, "start"));
+        let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+        let title = str_of(finding, "title").unwrap_or("");
+        let body = str_of(finding, "body").unwrap_or("");
+        format!("- {title} ({path}{line})\n{body}")
+    });
+    let words: Vec<String> = whole.into_iter().chain(findings).collect();
+    (!words.is_empty()).then(|| words.join("\n"))
+}
+
+/// Words of a review that all who tell it have: what is said of it all, or of its first finding; empty where it found nothing.
+pub(super) fn first_words(review: &Value) -> &str {
+    let first = list_of(review, "findings").first();
+    let whole = text_of(review, "overall_explanation");
+    let words = whole.or_else(|| text_of(first?, "title"));
+    words.unwrap_or("").trim()
 }

@@ -12,7 +12,7 @@ mod events;
 mod response_items;
 mod said;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use chat_event::payload::SessionStart;
 use serde_json::{Map, Value};
@@ -20,6 +20,7 @@ use serde_json::{Map, Value};
 use super::session::Session;
 use crate::dialect::Normalizer;
 use crate::emit::Emitter;
+use crate::recent::{LATE_LARGE, Recent};
 use crate::value::{millis_of_rfc3339, str_of, text_of};
 
 use said::Source;
@@ -71,9 +72,21 @@ pub(crate) struct CodexRollout {
     /// How often each source said a text in this turn, by the text's hash, and how often it was written.
     said: HashMap<(u64, Source), u32>,
     written: HashMap<u64, u32>,
-    /// The file has completed items, which say every text that is shown.
-    has_items: bool,
+    /// The kinds of completed items that came, of those that say what other lines say, too.
+    items: BTreeSet<&'static str>,
+    /// Commands that run on, by the session's number: the calls that began them.
+    shells: Recent<String, LATE_LARGE>,
+    review: Review,
     is_begun: bool,
+}
+
+/// A review of code in this turn: its end is told by up to four lines.
+#[derive(Debug)]
+enum Review {
+    None,
+    Open,
+    /// Its end was told, with words that an answer which tells it again holds; empty where it found nothing.
+    Told(String),
 }
 
 impl CodexRollout {
@@ -82,7 +95,9 @@ impl CodexRollout {
             session: Session::new("codex-rollout"),
             said: HashMap::new(),
             written: HashMap::new(),
-            has_items: false,
+            items: BTreeSet::new(),
+            shells: Recent::default(),
+            review: Review::None,
             is_begun: false,
         }
     }

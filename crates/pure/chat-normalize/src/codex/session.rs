@@ -8,12 +8,13 @@
 //! | any | `close_all` (the source ended) | every open turn is closed |
 //!
 //! The first thread is the session. Others are sub-agents: what they do stands in the turn and the call that started
-//! them, and their turns are not the session's.
+//! them, and their turns are not the session's. While they work when its turns are over, the session does not rest. A
+//! thread that nobody started is neither: its turns stand among those of the session, and a notice says so.
 
 mod calls;
 mod ends;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chat_event::Extra;
 use chat_event::payload::{ErrorEvent, Interrupt, TurnStart, Usage};
@@ -48,6 +49,10 @@ pub(crate) struct Session {
     scripts: BTreeMap<u64, String>,
     pub(crate) model: Option<String>,
     threads: BTreeMap<String, Thread>,
+    /// Threads of sub-agents that have an open turn of which the source will tell the end.
+    at_work: BTreeSet<String>,
+    /// The ids of the turns that are open.
+    open_turns: BTreeSet<String>,
     main: Option<String>,
     n_turns: u64,
     /// What tells the turns, and the items, of this run of the program from those of others; where a source has ids
@@ -64,7 +69,7 @@ pub(crate) struct Session {
     latest_ids: Recent<String>,
     ended: Recent<Ended>,
     /// Sub-agent's thread → the call that started it.
-    pub(crate) spawned: HashMap<String, String>,
+    pub(crate) spawned: HashMap<String, Spawned>,
     /// Sub-agent's thread → the name it goes by.
     pub(crate) names: HashMap<String, String>,
     /// A compaction runs, and how full the context is behind it.
@@ -81,6 +86,20 @@ pub(crate) struct Session {
 #[derive(Debug, Default)]
 struct Thread {
     open: Option<Turn>,
+    /// It is said to be no sub-agent's.
+    is_top: bool,
+    /// A turn of it began.
+    is_told: bool,
+    /// How its last turn ended, where the source told and no other began.
+    rests: Option<String>,
+}
+
+/// The call that started a sub-agent.
+#[derive(Clone, Debug)]
+pub(crate) struct Spawned {
+    pub(crate) call: String,
+    /// The session's turn in which it was made.
+    pub(crate) turn_id: Option<String>,
 }
 
 /// A turn that is open.
@@ -90,6 +109,8 @@ pub(crate) struct Turn {
     pub(crate) id: String,
     /// The source said that it began, so it will say that it ends.
     pub(crate) is_told: bool,
+    /// It is shown as a turn, and is no sub-agent's.
+    is_top: bool,
     /// The error that was written in it.
     error: Option<String>,
     /// The model owes an answer, or the rest of one; where the source lets that be seen.
@@ -124,6 +145,22 @@ impl Session {
         thread.is_empty() || self.main.as_deref().is_none_or(|main| main == thread)
     }
 
+    /// `thread` is nobody's sub-agent, where no call is found to have started it.
+    pub(crate) fn set_top(&mut self, thread: &str) {
+        self.threads.entry(thread.to_owned()).or_default().is_top = true;
+    }
+
+    /// Whether the turns of the thread of this key are shown as turns.
+    fn is_top(&self, key: &str) -> bool {
+        let is_said = |thread: &Thread| thread.is_top && !self.spawned.contains_key(key);
+        key.is_empty() || self.threads.get(key).is_some_and(is_said)
+    }
+
+    /// Whether a turn of `thread` that the source calls `native` began.
+    pub(crate) fn knows_turn(&self, thread: &str, native: &str) -> bool {
+        self.turn_ids.contains(&pair(self.key(thread), native))
+    }
+
     /// The open turn of `thread`.
     pub(crate) fn turn(&self, thread: &str) -> Option<&Turn> {
         self.threads.get(self.key(thread))?.open.as_ref()
@@ -146,10 +183,13 @@ impl Session {
             turn_id: Some(turn.clone()).filter(|turn| !turn.is_empty()),
             ..Place::default()
         };
-        if !key.is_empty() {
-            place.turn_id = self.turn("").map(|turn| turn.id.clone());
+        if !self.is_top(key) {
+            let spawned = self.spawned.get(key);
+            // It may outlive the turn that started it.
+            let of_call = spawned.and_then(|spawned| spawned.turn_id.clone());
+            place.turn_id = of_call.or_else(|| self.turn("").map(|turn| turn.id.clone()));
             place.agent_id = Some(self.agent_name(key).to_owned());
-            place.parent_tool_call_id = self.spawned.get(key).cloned();
+            place.parent_tool_call_id = spawned.map(|spawned| spawned.call.clone());
         }
         Scope { turn, place }
     }
@@ -167,6 +207,20 @@ impl Session {
         }
         self.open_turn(emitter, thread, native_turn, false);
         self.scope(thread, native_turn)
+    }
+
+    /// As [`Session::work_scope`], for what is asked: behind the end of its turn nothing waits in that, but what is asked
+    /// in no turn does.
+    pub(crate) fn asking_scope(
+        &mut self,
+        emitter: &mut Emitter,
+        thread: &str,
+        native_turn: Option<&str>,
+    ) -> Scope {
+        let mut scope = self.work_scope(emitter, thread, native_turn);
+        let open = &self.open_turns;
+        scope.place.turn_id = scope.place.turn_id.filter(|turn| open.contains(turn));
+        scope
     }
 
     /// Opens a turn; one that is open is closed before.
@@ -202,21 +256,35 @@ impl Session {
         if let Some(native) = native_turn {
             self.turn_ids.insert(&pair(&key, native), id.clone());
         }
+        let is_top = self.is_top(&key);
         let turn = Turn {
             id: id.clone(),
             is_told,
+            is_top,
             ..Turn::default()
         };
-        self.threads.entry(key.clone()).or_default().open = Some(turn);
-        if !key.is_empty() {
+        self.open_turns.insert(id.clone());
+        let of_thread = self.threads.entry(key.clone()).or_default();
+        of_thread.open = Some(turn);
+        of_thread.rests = None;
+        let is_first = !std::mem::replace(&mut of_thread.is_told, true);
+        if !is_top {
+            if is_told {
+                self.at_work.insert(key);
+                emitter.in_background(true);
+            }
             return;
         }
-        let place = self.scope("", None).place;
+        let place = self.scope(thread, None).place;
         let start = TurnStart {
             trigger: "user".to_owned(),
             ..TurnStart::default()
         };
         emitter.add_as(&format!("{id}:start"), &place, start);
+        if is_first && !key.is_empty() {
+            let text = format!("from here on turns of another thread, {key}, are among these");
+            emitter.notice("info", &place, "codex", text);
+        }
     }
 
     /// The turn was stopped.
@@ -255,8 +323,8 @@ impl Session {
     }
 
     /// The provider is asked again.
-    pub(crate) fn retrying(&mut self, emitter: &mut Emitter, message: String) {
-        let place = self.scope("", None).place;
+    pub(crate) fn retrying(&mut self, emitter: &mut Emitter, thread: &str, message: String) {
+        let place = self.scope(thread, None).place;
         emitter.retrying(&place, Some(message));
     }
 

@@ -55,7 +55,11 @@ impl Spec {
                     name: "apply_patch".to_owned(),
                     kind: "edit",
                     title: Some(one_line(&paths.join(", "))).filter(|line| !line.is_empty()),
-                    args: serde_json::json!({ "paths": paths }),
+                    args: Value::Object(super::changes::args_of(
+                        &changes,
+                        // The edits of one that is made are told by themselves.
+                        str_of(item, "status") == Some("completed"),
+                    )),
                 }
             }
             "mcptoolcall" => {
@@ -169,7 +173,7 @@ fn snake(name: &str) -> String {
 }
 
 /// A command as one text; an argument vector of a shell is its script.
-fn command_of(item: &Value) -> String {
+pub(crate) fn command_of(item: &Value) -> String {
     match item.get("command") {
         Some(Value::String(command)) => command.clone(),
         Some(Value::Array(words)) => {
@@ -228,6 +232,8 @@ pub(crate) struct Given {
     pub(crate) duration_ms: Option<u64>,
     /// The command runs on.
     pub(crate) runs_on: bool,
+    /// The number of the session that it runs on in.
+    pub(crate) shell: Option<u64>,
     /// It says that it failed.
     pub(crate) failed: bool,
     /// The person stopped it.
@@ -273,14 +279,18 @@ pub(crate) fn given(text: &str) -> Given {
         }
         if let Some(code) = rest("Exit code: ").or_else(|| rest("Process exited with code ")) {
             given.exit_code = code.trim().parse().ok();
-        } else if let Some(time) = rest("Wall time: ").or_else(|| rest("Wall time ")) {
+        } else if let Some(time) = rest("Wall time: ")
+            .or_else(|| rest("Wall time "))
+            .or_else(|| rest("Duration: "))
+        {
             let seconds = time
                 .split(' ')
                 .next()
                 .and_then(|time| time.parse::<f64>().ok());
             given.duration_ms = seconds.map(millis);
-        } else if line.starts_with("Process running with session ID") {
+        } else if let Some(shell) = rest("Process running with session ID") {
             given.runs_on = true;
+            given.shell = shell.trim().parse().ok();
         } else if line == "Script failed" {
             given.failed = true;
         } else if line.starts_with(ABORTED) && text.len() == at {

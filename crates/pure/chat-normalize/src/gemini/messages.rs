@@ -265,9 +265,19 @@ pub(crate) fn echoed(answer: Echo<'_>) -> ToolResult {
 pub(crate) fn answer_text(answer: &Value) -> String {
     let response = answer.get("response").unwrap_or(&Value::Null);
     match (str_of(response, "output"), str_of(response, "error")) {
-        (Some(text), _) | (None, Some(text)) => text.to_owned(),
+        (Some(text), _) | (None, Some(text)) => unwrapped(text),
         (None, None) if response.is_null() => String::new(),
         (None, None) => response.to_string(),
+    }
+}
+
+/// What a tool gave, without the tags by which the model is told to mistrust it (seen in 0.61); a word on where the whole
+/// of it lies may stand before them.
+fn unwrapped(text: &str) -> String {
+    let inner = text.trim_end().strip_suffix("\n</untrusted_context>");
+    match inner.and_then(|inner| inner.split_once("<untrusted_context>\n")) {
+        Some((before, inner)) => [before, inner].concat(),
+        None => text.to_owned(),
     }
 }
 

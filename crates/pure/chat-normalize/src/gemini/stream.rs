@@ -13,11 +13,12 @@
 
 use chat_event::payload::{AssistantChunk, ErrorEvent, SessionStart, ToolResult, Usage};
 use chat_event::{Extra, Json};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::tools;
 use crate::dialect::Normalizer;
 use crate::emit::Emitter;
+use crate::facts::guessed;
 use crate::reader::Context;
 use crate::track::{NewCall, Said, Track, ended, tool_error};
 use crate::untold_edits::edit_by_args;
@@ -301,7 +302,8 @@ impl Normalizer for GeminiStream {
                     provider: Some("gemini".to_owned()),
                     ..SessionStart::default()
                 };
-                self.track.facts.say(emitter, facts, Map::new());
+                let guessed = guessed(facts.cwd.as_ref());
+                self.track.facts.say(emitter, facts, guessed);
             }
             "message" => self.message(emitter, line),
             "tool_use" => self.call(emitter, line),

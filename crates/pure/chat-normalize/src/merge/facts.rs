@@ -1,6 +1,6 @@
 //! What an event says, as a number: two events with the same number say the same.
 
-use chat_event::payload::Usage;
+use chat_event::payload::{SessionStart, Usage};
 use chat_event::{ChatEvent, Payload};
 
 use super::turns::bare_words;
@@ -31,10 +31,19 @@ pub(super) enum Fact {
     Chunk {
         part: Part,
     },
+    /// What the session used so far, and how full its context is where that is told with it.
+    Sum {
+        key: u64,
+        context: Option<u64>,
+    },
     TurnStart,
     TurnEnd {
         key: u64,
         guess: bool,
+    },
+    /// The context was made shorter, by how much where that is told.
+    Compaction {
+        has_figures: bool,
     },
     /// Something that wants an answer.
     Request(u64),
@@ -172,6 +181,10 @@ pub(super) fn fact_of(event: &ChatEvent, source: usize, wording: Wording) -> Fac
         Payload::Usage(usage) => match (usage.scope.as_str(), &event.response_id) {
             ("response", Some(response)) => Fact::Once(key(&["usage", response])),
             ("turn", _) => Fact::Once(key(&["usage", turn])),
+            ("session", _) => Fact::Sum {
+                key: key(&["usage", caller.unwrap_or_default(), &sum_of(usage)]),
+                context: context_of(usage),
+            },
             _ => Fact::Counted(key(&["usage", &payload(event)])),
         },
         Payload::Interrupt(_) => Fact::Once(key(&["interrupt", at])),
@@ -182,7 +195,9 @@ pub(super) fn fact_of(event: &ChatEvent, source: usize, wording: Wording) -> Fac
             counted(&[call, &wording.of(&*progress.message)])
         }
         // Its summary is worded otherwise by each source.
-        Payload::Compaction(_) => Fact::Counted(key(&["compaction"])),
+        Payload::Compaction(told) => Fact::Compaction {
+            has_figures: told.tokens_before.is_some(),
+        },
         Payload::AgentMessage(message) => Fact::Once(key(&[kind, &message.message_id])),
         // One agent may call back more than once, and each time under its own name.
         Payload::AgentCallback(callback) => Fact::Counted(key(&[kind, &callback.message_id])),
@@ -219,6 +234,38 @@ fn part_key(event: &ChatEvent, what: &str, part: Option<u32>) -> Option<Part> {
 
 fn payload(event: &ChatEvent) -> String {
     serde_json::to_string(&event.payload).unwrap_or_default()
+}
+
+/// What was used, without what one source says of it and another may not: the context, the model.
+fn sum_of(usage: &Usage) -> String {
+    // Who knows nothing of a cache says what another calls none.
+    let tokens = [
+        Some(usage.input_tokens),
+        Some(usage.output_tokens),
+        usage.cache_read_tokens,
+        usage.cache_write_tokens,
+    ];
+    let tokens = tokens.map(Option::unwrap_or_default);
+    let ways = (usage.cumulative != Some(false), usage.cost_usd);
+    format!("{tokens:?} {ways:?}")
+}
+
+fn context_of(usage: &Usage) -> Option<u64> {
+    let told = (usage.context_used, usage.context_size);
+    (told != (None, None)).then(|| key(&["context", &format!("{told:?}")]))
+}
+
+/// Leaves of a session's figures what they say of its context.
+pub(super) fn keep_context(payload: &mut Payload) {
+    if let Payload::Usage(usage) = payload {
+        *usage = Usage {
+            scope: std::mem::take(&mut usage.scope),
+            cumulative: usage.cumulative,
+            context_used: usage.context_used,
+            context_size: usage.context_size,
+            ..Usage::default()
+        };
+    }
 }
 
 /// What a turn used, as its end says it, with the number of that fact.
@@ -277,7 +324,14 @@ pub(super) fn keep_new(
     };
     keep("nativeId", &mut start.native_id);
     keep("model", &mut start.model);
-    keep("cwd", &mut start.cwd);
+    // A guess is no word of who tells the same.
+    let guessed = start.extra.remove(SessionStart::CWD_GUESSED);
+    let of_cwd = if guessed.is_some() {
+        "cwd guessed"
+    } else {
+        "cwd"
+    };
+    keep(of_cwd, &mut start.cwd);
     keep("title", &mut start.title);
     keep("gitBranch", &mut start.git_branch);
     keep("sandboxId", &mut start.sandbox_id);
@@ -304,6 +358,9 @@ pub(super) fn keep_new(
         } else {
             start.extra.remove(&name);
         }
+    }
+    if let Some(guessed) = guessed.filter(|_| start.cwd.is_some()) {
+        start.extra.insert(SessionStart::CWD_GUESSED, guessed);
     }
     any
 }

@@ -6,7 +6,7 @@ use chat_event::payload::Retract;
 use chat_event::{ChatEvent, Extra, Payload};
 
 use super::facts::{self, Part, Worth};
-use super::{Chunks, Edited, Merge, Strength, is_end};
+use super::{Chunks, Compacted, Edited, Merge, Strength, is_end};
 use crate::emit::hash;
 
 impl Merge {
@@ -227,6 +227,56 @@ impl Merge {
         }
     }
 
+    /// The context was made shorter; who tells no figures gives way to who does.
+    pub(super) fn tell_compaction(
+        &mut self,
+        has_figures: bool,
+        source: usize,
+        mut event: ChatEvent,
+        out: &mut Vec<ChatEvent>,
+    ) {
+        let Payload::Compaction(told) = &mut event.payload else {
+            return;
+        };
+        let is_of_log = self.log == Some(source);
+        let summary = told.summary.clone().filter(|_| !has_figures);
+        let key = hash(b"compaction");
+        // What the log has in place of one that it takes back is no other one.
+        let taken_back = self.taken_back.take_if(|_| is_of_log);
+        let (n, fresh) = match taken_back.filter(|_| has_figures) {
+            Some(n) => (n, false),
+            None => {
+                let fresh = self.count(key, source);
+                (self.count_of(key, source), fresh)
+            }
+        };
+        let bare = self.compacted.get_mut(&n).filter(|bare| !bare.is_replaced);
+        match bare.filter(|_| has_figures) {
+            Some(bare) => {
+                bare.is_replaced = true;
+                let id = bare.id.clone();
+                told.summary = told.summary.take().or_else(|| bare.summary.take());
+                if !is_of_log {
+                    self.take_back(vec![id], &event, source, out);
+                }
+            }
+            None if !fresh => {
+                self.dropped += 1;
+                return;
+            }
+            None => {}
+        }
+        let id = self.write(source, event, out);
+        if !has_figures {
+            let bare = Compacted {
+                id,
+                summary,
+                is_replaced: false,
+            };
+            self.compacted.insert(n, bare);
+        }
+    }
+
     /// Busy and idle: idle is told when no turn is open, and nothing is told twice in a row.
     pub(super) fn tell_status(
         &mut self,
@@ -241,17 +291,36 @@ impl Merge {
             self.idle = Some((source, event));
             return;
         }
-        // Who comes later than the log tells of what is past.
-        let is_past = self.log.is_some()
-            && status.status != "idle"
-            && self.turns.is_over(event.turn_id.as_deref());
+        // Who comes later than another tells of what is past.
+        let at = (event.turn_id.clone(), event.timestamp);
+        let times = at.1.zip(self.status_at.1);
+        let is_older =
+            at.0 == self.status_at.0 && times.is_some_and(|(time_ms, told_ms)| time_ms < told_ms);
+        let is_past =
+            status.status != "idle" && (is_older || self.turns.is_over(event.turn_id.as_deref()));
+        // Each words why the provider failed in its own way.
+        let nth_try = status.message.as_deref().and_then(nth_try);
+        let turn = at.0.as_deref().unwrap_or_default();
+        let nth_try = nth_try.map(|nth| hash(["try", turn, nth].join("\0").as_bytes()));
         let now = Some((status.status.clone(), status.message.clone()));
-        if self.status == now || is_past {
+        let is_told = nth_try.is_some_and(|key| !self.count(key, source));
+        if self.status == now || is_past || is_told {
             self.dropped += 1;
             return;
         }
         self.status = now;
+        self.status_at = at;
         self.idle = None;
         self.write(source, event, out);
     }
+}
+
+/// Which of how many times the provider is asked: `attempt 2 of 10: overloaded`, `Reconnecting... 1/2 (overloaded)`.
+fn nth_try(message: &str) -> Option<&str> {
+    let claude = message
+        .strip_prefix("attempt ")
+        .and_then(|rest| rest.split_once(':'));
+    let codex = message.strip_prefix("Reconnecting... ");
+    let codex = codex.and_then(|rest| rest.split(' ').next());
+    claude.map(|(nth, _)| nth).or(codex)
 }

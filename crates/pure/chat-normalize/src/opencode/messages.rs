@@ -139,6 +139,10 @@ impl Session {
         {
             place.turn_id = Some(turn_id);
         }
+        let now_ms = emitter.time_ms;
+        if let Some(turn) = self.turn(place.turn_id.as_ref()) {
+            turn.worked_ms = now_ms;
+        }
         place
     }
 

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | no turn | a prompt, `busy`, or an answer | turn open |
 //! | turn open | a prompt that is queued | two turns open; each answer names the prompt it is for |
-//! | turn open | an answer to a later prompt | the earlier turns are closed |
+//! | turn open | an answer to a later prompt | the earlier turns are closed, interrupted where an answer or a call of theirs was not whole |
 //! | turn open | idle, every answer whole | all turns closed; idle is said once |
 //! | turn open | idle, an answer not whole (abort, hard error) | closed with the answer, or at the second idle |
 //! | any | the source ended | what is open is closed as interrupted |
@@ -29,7 +29,7 @@ use super::parts::Prompt;
 use super::texts::Part;
 use super::times;
 use crate::emit::{Emitter, Place};
-use crate::facts::Facts;
+use crate::facts::{Facts, guessed};
 use crate::recent::Recent;
 use crate::value::text_of;
 use children::Child;
@@ -114,7 +114,10 @@ impl Session {
         if let Some(cwd) = &facts.cwd {
             self.edits.cwd = Some(cwd.clone());
         }
-        self.facts.say(emitter, facts, Map::new());
+        // What `opencode run` prints never says where it runs.
+        let guess = facts.cwd.as_ref().filter(|_| self.format == "opencode-run");
+        let guessed = guessed(guess);
+        self.facts.say(emitter, facts, guessed);
         let set_back = info
             .get("revert")
             .and_then(|revert| text_of(revert, "messageID"));

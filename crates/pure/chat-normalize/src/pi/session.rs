@@ -80,13 +80,13 @@ impl PiSession {
         if role == "user" && (goes_back || !self.talk.is_steered()) {
             if goes_back {
                 // Else it would be told within the turn that it leaves.
-                self.talk.close(emitter);
+                self.talk.leave(emitter);
             }
             let turn = Talk::stem(emitter, "t", message);
             let left = self.tree.turn(id, parent, &turn);
             if !left.is_empty() {
                 // The turn that was left is over before the notice says so.
-                self.talk.close(emitter);
+                self.talk.leave(emitter);
                 self.left(emitter, left);
             }
         } else {
@@ -136,6 +136,7 @@ impl Normalizer for PiSession {
         let parent = text_of(line, "parentId");
         if kind == "message" {
             self.message(emitter, &id, parent, line);
+            self.talk.worked_ms = time_ms.max(Some(emitter.time_ms));
             self.newest = Some(id.clone());
             self.newest_message = Some(id);
             return;

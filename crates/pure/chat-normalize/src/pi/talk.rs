@@ -33,6 +33,8 @@ pub(crate) struct Talk {
     /// The agent works: it asked for calls, and has not answered to what they gave.
     is_at_work: bool,
     last_ms: Option<i64>,
+    /// When the last message was, in a file: nothing else tells when a run ended that was stopped.
+    pub(crate) worked_ms: Option<i64>,
 }
 
 /// A block of an answer that was told.
@@ -74,6 +76,7 @@ impl Talk {
             outcome: "interrupted",
             is_at_work: false,
             last_ms: None,
+            worked_ms: None,
         }
     }
 
@@ -95,7 +98,7 @@ impl Talk {
 
     /// The first line of a run, or of its file; a run that goes on with a session says it again.
     pub(crate) fn header(&mut self, emitter: &mut Emitter, line: &Value) {
-        self.close(emitter);
+        self.leave(emitter);
         let time_ms = text_of(line, "timestamp").and_then(millis_of_rfc3339);
         self.at(emitter, time_ms);
         let facts = SessionStart {
@@ -153,7 +156,7 @@ impl Talk {
         if self.is_steered() {
             return self.track.steer(emitter, &format!("{stem}:user"), said);
         }
-        self.close(emitter);
+        self.leave(emitter);
         self.track.open_turn(emitter, &stem, "user");
         let id = format!("{}:user", self.track.turn_id().unwrap_or(""));
         self.track.user(emitter, &id, said);
@@ -386,6 +389,14 @@ impl Talk {
         };
         let id = format!("compaction-{kept}-{}", tokens_before.unwrap_or(0));
         emitter.add_as(&id, &self.track.place(), payload);
+    }
+
+    /// Something else begins: the open turn is over since it was last worked in.
+    pub(crate) fn leave(&mut self, emitter: &mut Emitter) {
+        let now_ms = emitter.time_ms;
+        emitter.time_ms = self.worked_ms.unwrap_or(now_ms);
+        self.close(emitter);
+        emitter.time_ms = now_ms;
     }
 
     pub(crate) fn close(&mut self, emitter: &mut Emitter) {

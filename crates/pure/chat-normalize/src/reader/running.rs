@@ -1,9 +1,11 @@
-//! A source whose dialect and session are known: its lines are read one by one.
+//! A source whose dialect and session are known: its lines are read one by one. Where another session begins in it, this
+//! one is at its end.
 
 use serde_json::Value;
 
 use super::held::{Held, HeldLine};
-use crate::dialect::{Ending, Form, Normalizer};
+use super::{Context, HEAD_BYTES, MAX_HELD_LINES};
+use crate::dialect::{Dialect, Ending, Form, Naming, Normalizer};
 use crate::emit::{Emitter, Place};
 use crate::parse::{event_data, is_event_field, parse_document, parse_line};
 use crate::value::text_of;
@@ -13,8 +15,20 @@ use crate::value::text_of;
 pub(super) struct Running {
     pub(super) emitter: Emitter,
     pub(super) normalizer: Box<dyn Normalizer>,
-    pub(super) form: Form,
-    pub(super) ending: Ending,
+    pub(super) dialect: Dialect,
+    /// What the source calls its session, where it may go on in another.
+    pub(super) native_id: Option<String>,
+    /// What may be of a session that is to begin, and how long the lines of that are.
+    pub(super) ahead: Vec<Ahead>,
+    pub(super) ahead_bytes: usize,
+}
+
+/// A value that waits for the one behind it, which says whose it is.
+#[derive(Debug)]
+pub(super) struct Ahead {
+    line_no: u64,
+    arrival_ms: i64,
+    value: Value,
 }
 
 impl Running {
@@ -60,7 +74,7 @@ impl Running {
             emitter.notice("warning", &Place::default(), "stdout", text.trim_end());
             return;
         }
-        let parsed = match self.form {
+        let parsed = match self.dialect.form() {
             Form::Document => parse_document(text),
             Form::Lines => parse_line(text),
         };
@@ -72,10 +86,14 @@ impl Running {
             emitter.notice("warning", &Place::default(), "reader", told);
         }
         for value in &parsed.values {
+            let n_ahead = self.ahead.len();
             self.value(value, held.arrival_ms);
+            if self.ahead.len() > n_ahead {
+                self.ahead_bytes += text.len();
+            }
         }
         if let Some((reason, at)) = parsed.rest {
-            let reason = match (parsed.cut_off, self.form) {
+            let reason = match (parsed.cut_off, self.dialect.form()) {
                 // It has all lines of the file; what broke off is further down.
                 (true, Form::Document) => {
                     let left = text.get(at..).unwrap_or_default();
@@ -95,6 +113,45 @@ impl Running {
     }
 
     fn value(&mut self, value: &Value, arrival_ms: i64) {
+        let is_long = self.ahead.len() > MAX_HELD_LINES || self.ahead_bytes > HEAD_BYTES;
+        let is_other = |id: &str| self.native_id.as_deref().is_some_and(|known| known != id);
+        match self.dialect.naming(value) {
+            Naming::Before(id) if is_other(id) && !is_long => {
+                self.ahead.push(Ahead {
+                    line_no: self.emitter.line_no,
+                    arrival_ms,
+                    value: value.clone(),
+                });
+                return;
+            }
+            Naming::Begins(id) if is_other(id) => self.begin_session(id, arrival_ms),
+            Naming::Begins(_) | Naming::Before(_) | Naming::Untold => {}
+        }
+        self.tell_ahead();
+        self.tell(value, arrival_ms);
+    }
+
+    /// This session is at its end, and the one of that id begins.
+    fn begin_session(&mut self, native_id: &str, arrival_ms: i64) {
+        self.close(arrival_ms);
+        let session_id = chat_event::session_id::from_native(native_id);
+        self.emitter.go_on_in(&session_id);
+        // What was asked, was asked in the session before.
+        self.normalizer = (self.dialect.row().make)(&Context::default());
+        self.native_id = Some(native_id.to_owned());
+    }
+
+    fn tell_ahead(&mut self) {
+        let line_no = self.emitter.line_no;
+        self.ahead_bytes = 0;
+        for ahead in std::mem::take(&mut self.ahead) {
+            self.emitter.line_no = ahead.line_no;
+            self.tell(&ahead.value, ahead.arrival_ms);
+        }
+        self.emitter.line_no = line_no;
+    }
+
+    fn tell(&mut self, value: &Value, arrival_ms: i64) {
         let emitter = &mut self.emitter;
         if !value.is_object() {
             emitter.raw(&Place::default(), "json", "no object", value);
@@ -107,6 +164,11 @@ impl Running {
 
     /// The source is at its end.
     pub(super) fn finish(&mut self, arrival_ms: i64) {
+        self.tell_ahead();
+        self.close(arrival_ms);
+    }
+
+    fn close(&mut self, arrival_ms: i64) {
         let emitter = &mut self.emitter;
         emitter.arrive_at_end(arrival_ms);
         // A session that is resumed ends more than once; the last line makes the ends different.
@@ -120,7 +182,7 @@ impl Running {
         // What came of the source goes on no more, also where its format has no words for that.
         if emitter.report.events > 0 && !emitter.has_ended {
             emitter.time_ms = emitter.newest_ms.max(arrival_ms);
-            match self.ending {
+            match self.dialect.ending() {
                 Ending::OfFile => emitter.end_of_file(),
                 Ending::OfStream => emitter.end_of_stream(in_turn),
                 Ending::Untold => {}

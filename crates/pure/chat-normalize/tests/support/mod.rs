@@ -60,11 +60,12 @@ pub(crate) fn read_lines(dialect: Dialect, lines: &[Value]) -> Read {
 }
 
 /// What each reading must hold, whatever it reads: ids stand once, turns that begin end, calls have one result each, or
-/// one behind another that said that there is none.
+/// one behind another that said that there is none, but for those that are taken back.
 pub(crate) fn assert_sound(name: &str, events: &[ChatEvent]) {
     let mut ids = BTreeSet::new();
     let (mut open, mut turns) = (BTreeSet::new(), BTreeSet::new());
     let mut calls: BTreeMap<&str, Vec<bool>> = BTreeMap::new();
+    let mut calls_told: BTreeMap<&str, &str> = BTreeMap::new();
     for event in events {
         let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | ':' | '-');
         assert!(!event.id.is_empty() && event.id.len() <= 128, "{name}");
@@ -80,6 +81,7 @@ pub(crate) fn assert_sound(name: &str, events: &[ChatEvent]) {
                 assert!(end.outcome.is_some(), "{name}");
             }
             Payload::ToolCall(call) => {
+                calls_told.insert(&event.id, &call.tool_call_id);
                 let before = calls.insert(&call.tool_call_id, Vec::new());
                 assert_eq!(
                     before, None,
@@ -92,6 +94,13 @@ pub(crate) fn assert_sound(name: &str, events: &[ChatEvent]) {
                 let of_call = of_call
                     .unwrap_or_else(|| panic!("{name}: {} was not called", result.tool_call_id));
                 of_call.push(result.is_empty_handed());
+            }
+            Payload::Retract(retract) => {
+                for id in &retract.event_ids {
+                    calls_told
+                        .remove(id.as_str())
+                        .map(|call| calls.remove(call));
+                }
             }
             _ => {}
         }

@@ -25,15 +25,19 @@ pub(crate) struct Asks {
     pub(super) by_call: Recent<String>,
     /// Calls whose refusal was written last.
     pub(super) denied: Recent<()>,
+    /// Which calls were refused is told when their turn is over.
+    pub(crate) told_at_end: bool,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Ask {
     pub(super) call_id: Option<String>,
     pub(super) place: Place,
     pub(super) question: bool,
     /// What a question asks, as a number, where the call that asks it did not come yet.
     pub(super) asked: Option<u64>,
+    /// What its call failed with, where that does not say whether it was let run.
+    pub(super) failed_with: Option<String>,
 }
 
 impl Asks {
@@ -73,6 +77,7 @@ impl Asks {
             place: place.clone(),
             question: true,
             asked,
+            ..Ask::default()
         };
         self.ask(emitter, request_id, ask, questions);
     }
@@ -86,10 +91,9 @@ impl Asks {
         request: &Value,
     ) {
         let ask = Ask {
-            call_id: None,
             place: place.clone(),
             question: true,
-            asked: None,
+            ..Ask::default()
         };
         self.ask(emitter, request_id, ask, form_questions(request));
     }
@@ -132,6 +136,15 @@ impl Asks {
             .is_some_and(|request_id| self.open.contains_key(request_id))
     }
 
+    /// The calls about which something is asked that has no answer.
+    pub(crate) fn calls_asked(&self) -> impl Iterator<Item = &str> {
+        let open = self.open.iter();
+        open.filter_map(|(request_id, ask)| {
+            let call_id = ask.call_id.as_deref()?;
+            (self.by_call.get(call_id)? == request_id).then_some(call_id)
+        })
+    }
+
     /// Whether anything was asked about the call, or it was refused.
     pub(crate) fn is_known(&self, call_id: &str) -> bool {
         self.by_call.contains(call_id) || self.denied.contains(call_id)
@@ -166,6 +179,7 @@ impl Asks {
         }
     }
 
+    /// Nobody says how it was answered.
     pub(super) fn cancel(&mut self, emitter: &mut Emitter, request_id: &str, ask: &Ask) {
         let id = format!("{request_id}:answer");
         if ask.question {
@@ -209,8 +223,7 @@ impl Asks {
         let ask = Ask {
             call_id: Some(call_id.to_owned()),
             place: place.clone(),
-            question: false,
-            asked: None,
+            ..Ask::default()
         };
         self.resolve(emitter, &request_id, &ask, false, None, by, message, None);
     }
@@ -260,17 +273,12 @@ fn asked_print(input: &Value) -> u64 {
 
 /// The form of a server of the Model Context Protocol; hooks and requests tell it alike.
 pub(crate) fn form_questions(asked: &Value) -> Vec<Question> {
-    let message = text_of(asked, "message").unwrap_or("");
-    let schema = asked.get("requested_schema");
-    let mut questions = form::questions(message, schema, text_of(asked, "url"));
-    for question in &mut questions {
-        // A bare message has no field that it asks for.
-        if question.id.is_empty() {
-            "elicitation".clone_into(&mut question.id);
-            question.header = text_of(asked, "mcp_server_name").map(str::to_owned);
-        }
-    }
-    questions
+    form::questions_of(
+        text_of(asked, "mcp_server_name"),
+        text_of(asked, "message").unwrap_or(""),
+        asked.get("requested_schema"),
+        text_of(asked, "url"),
+    )
 }
 
 /// A value that says something.

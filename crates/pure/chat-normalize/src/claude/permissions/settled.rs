@@ -3,7 +3,9 @@
 use serde_json::Value;
 
 use super::Asks;
-use crate::claude::session::Call;
+use super::asks::Ask;
+use crate::claude::results::is_refusal;
+use crate::claude::session::{Call, Turn};
 use crate::emit::{Emitter, cut};
 use crate::value::{is_true, str_of, text_of};
 
@@ -38,8 +40,15 @@ impl Asks {
                 self.cancel(emitter, &request_id, &ask);
                 return false;
             }
-            let refused =
-                refused_kind.is_some() || rejected || (failed && decision.is_null() && !ran(text));
+            let untold = failed && decision.is_null() && refused_kind.is_none() && !ran(text);
+            let says_so = ask.question || says_refused(text);
+            if untold && !says_so && self.told_at_end {
+                // Who refuses may say so in any words.
+                let failed_with = Some(cut(text, 500).to_owned());
+                self.open.insert(request_id, Ask { failed_with, ..ask });
+                return false;
+            }
+            let refused = refused_kind.is_some() || rejected || (untold && says_so);
             let answers = details.and_then(|details| details.get("answers"));
             let message = refused.then(|| cut(words.unwrap_or(text), 500));
             let by = if ask.question { "user" } else { by };
@@ -71,6 +80,31 @@ impl Asks {
         }
         false
     }
+
+    /// A turn is over, and told which calls were refused: of those that are in no turn of `open`, who failed for another
+    /// reason was let run.
+    pub(crate) fn turn_told(&mut self, emitter: &mut Emitter, open: &[Turn]) {
+        let is_open = |ask: &Ask| {
+            let mut open = open.iter();
+            open.any(|turn| Some(&turn.id) == ask.place.turn_id.as_ref())
+        };
+        for (request_id, ask) in self.take_failed(|ask| !is_open(ask)) {
+            self.resolve(emitter, &request_id, &ask, true, None, "user", None, None);
+        }
+    }
+
+    /// No turn will tell any more which calls were refused.
+    pub(crate) fn never_told(&mut self, emitter: &mut Emitter) {
+        for (request_id, ask) in self.take_failed(|_| true) {
+            self.cancel(emitter, &request_id, &ask);
+        }
+    }
+
+    fn take_failed(&mut self, is_meant: impl Fn(&Ask) -> bool) -> Vec<(String, Ask)> {
+        let open = &mut self.open;
+        let failed = open.extract_if(.., |_, ask| ask.failed_with.is_some() && is_meant(ask));
+        failed.collect()
+    }
 }
 
 /// Who refused a call, or let it run. Transcripts write the names in another way than streams.
@@ -88,13 +122,22 @@ fn refused_by(decision: &Value, refused_kind: Option<&str>) -> &'static str {
 
 /// What a person said with the refusal, without what the program puts around it for the model.
 fn said_with_refusal(text: &str) -> Option<&str> {
-    let refused = text.starts_with("The user doesn't want to");
-    let (_, said) = text.split_once("the user said:\n").filter(|_| refused)?;
+    let (_, said) = text
+        .split_once("the user said:\n")
+        .filter(|_| is_refusal(text))?;
     let said = said.split_once("\n\nNote: ").map_or(said, |(said, _)| said);
     Some(said.trim()).filter(|said| !said.is_empty())
 }
 
+/// Whether the text of a failure is the program's own for what was not let run.
+fn says_refused(text: &str) -> bool {
+    let by_rule = text.starts_with("Permission to use ") && text.contains(" has been denied");
+    by_rule || is_refusal(text)
+}
+
 /// Whether the text of a failure shows that the tool ran.
 fn ran(text: &str) -> bool {
-    text.starts_with("Exit code ") || text.starts_with("Error: Exit code ")
+    ["Exit code ", "Error: Exit code ", "<tool_use_error>"]
+        .iter()
+        .any(|start| text.starts_with(start))
 }

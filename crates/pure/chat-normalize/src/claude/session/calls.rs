@@ -1,6 +1,6 @@
 //! The tool calls of a session: opened, written, and closed where no result comes.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use chat_event::payload::{ToolCall, ToolError, ToolResult};
 use chat_event::{Extra, Json};
@@ -70,6 +70,7 @@ impl Session {
                 input: String::new(),
                 input_chars: 0,
             };
+            self.open_calls.note(native_id, &call);
             self.calls.insert(native_id.to_owned(), call);
         }
         // The entry stands, for it was put there above.
@@ -126,11 +127,13 @@ impl Session {
             *self.waited_for.entry(turn_id.to_owned()).or_default() += 1;
         }
         self.agents.note(native_id, &call);
+        self.open_calls.note(native_id, &call);
         self.calls.insert(native_id.to_owned(), call);
     }
 
     fn forget_call(&mut self, call: &Call) {
         self.agents.forget(call);
+        self.open_calls.forget(call);
         if let Some(turn_id) = turn_of_main(call)
             && let Some(n) = self.waited_for.get_mut(turn_id)
         {
@@ -141,18 +144,11 @@ impl Session {
         }
     }
 
-    /// Gives a result to calls that will not get one, but for those that `stays_open`.
-    pub(super) fn close_calls(
-        &mut self,
-        emitter: &mut Emitter,
-        stays_open: &dyn Fn(&Call) -> bool,
-    ) {
-        let mut open: Vec<(u64, String)> = self
-            .calls
-            .iter()
-            .filter(|(_, call)| !stays_open(call))
-            .map(|(key, call)| (call.order, key.clone()))
-            .collect();
+    /// Gives a result to all calls, for they will not get one.
+    pub(super) fn close_every_call(&mut self, emitter: &mut Emitter) {
+        let calls = self.calls.iter();
+        let mut open: Vec<(u64, String)> =
+            calls.map(|(key, call)| (call.order, key.clone())).collect();
         open.sort();
         for (_, key) in open {
             self.close_call(emitter, &key);
@@ -162,15 +158,40 @@ impl Session {
     /// Closes the calls of the oldest open turn that were asked about and got no answer.
     pub(crate) fn close_asked(&mut self, emitter: &mut Emitter) {
         let turn_id = self.turns.first().map(|turn| turn.id.clone());
-        let asked: BTreeSet<u64> = self
-            .calls
-            .values()
-            .filter(|call| call.place.turn_id == turn_id && self.asks.is_asked(&call.id))
-            .map(|call| call.order)
-            .collect();
-        if !asked.is_empty() {
-            self.close_calls(emitter, &|call| !asked.contains(&call.order));
+        let asked = self.asks.calls_asked();
+        let asked = asked.filter_map(|id| {
+            let native_id = self.open_calls.native_id(id)?;
+            let call = self.calls.get(native_id)?;
+            (call.place.turn_id == turn_id).then(|| (call.order, native_id.to_owned()))
+        });
+        let asked: BTreeMap<u64, String> = asked.collect();
+        for native_id in asked.into_values() {
+            self.close_call(emitter, &native_id);
         }
+    }
+
+    /// The call `id` was never made: it has no result, and nothing that was asked about it is open. Nothing goes on within
+    /// it.
+    pub(super) fn take_back_call(&mut self, emitter: &mut Emitter, id: &str) {
+        let native_id = self.open_calls.native_id(id).map(str::to_owned);
+        if let Some(call) = native_id.and_then(|native_id| self.calls.remove(&native_id)) {
+            let mut over = vec![call.id.clone()];
+            while let Some(agent) = over.pop() {
+                for within in self.open_calls.within(&agent) {
+                    over.extend(self.calls.get(&within).map(|call| call.id.clone()));
+                    self.close_call(emitter, &within);
+                }
+            }
+            self.forget_call(&call);
+            self.asks.expire(emitter, &call);
+            emitter.open_calls.forget(id);
+            self.taken_back.insert(id, ());
+        }
+    }
+
+    /// Whether the call of a result was taken back.
+    pub(crate) fn is_taken_back(&self, native_id: &str) -> bool {
+        !self.calls.contains_key(native_id) && self.taken_back.contains(&self.call_id(native_id))
     }
 
     /// Gives a result to a call that will not get one.

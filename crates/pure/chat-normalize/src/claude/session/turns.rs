@@ -1,7 +1,5 @@
 //! The turns of a session: opened, interrupted and closed with what is open in them.
 
-use std::collections::BTreeSet;
-
 use chat_event::payload::{Interrupt, TurnEnd, TurnStart};
 use chat_event::{Extra, Json};
 use serde_json::Value;
@@ -83,10 +81,13 @@ impl Session {
             return;
         }
         let id = self.turns[0].id.clone();
-        self.close_calls(emitter, &|call| {
-            // A sub-agent in the background outlives the turn that started it.
-            call.place.turn_id.as_ref() != Some(&id) || call.place.parent_tool_call_id.is_some()
-        });
+        // A sub-agent in the background outlives the turn that started it.
+        for native_id in self.open_calls.of_main() {
+            let call = self.calls.get(&native_id);
+            if call.is_some_and(|call| call.place.turn_id.as_ref() == Some(&id)) {
+                self.close_call(emitter, &native_id);
+            }
+        }
         self.close_turn_leaving_calls(emitter, end);
     }
 
@@ -115,7 +116,7 @@ impl Session {
     ) {
         self.close_parts(emitter);
         self.close_each(emitter, outcome, true);
-        self.close_calls(emitter, &|_| false);
+        self.close_every_call(emitter);
         emitter.in_background(false);
     }
 
@@ -125,28 +126,11 @@ impl Session {
         emitter: &mut Emitter,
         outcome: impl Fn(&Turn) -> &'static str,
     ) {
-        let outlives = self.in_background();
+        let over = self.open_calls.take_foreground(&self.calls);
         self.close_each(emitter, outcome, false);
-        self.close_calls(emitter, &|call| outlives.contains(&call.order));
-    }
-
-    /// The calls within sub-agents whose own call is over: what they do goes on.
-    fn in_background(&self) -> BTreeSet<u64> {
-        let mut found = BTreeSet::new();
-        for call in self.calls.values() {
-            // Sub-agents of theirs are there with them.
-            let mut around = Some(call);
-            while let Some(within) = around {
-                let Some(parent) = &within.place.parent_tool_call_id else {
-                    break;
-                };
-                around = self.calls.values().find(|call| call.id == *parent);
-                if around.is_none() {
-                    found.insert(call.order);
-                }
-            }
+        for native_id in over {
+            self.close_call(emitter, &native_id);
         }
-        found
     }
 
     fn close_each(
@@ -159,7 +143,7 @@ impl Session {
             let outcome = outcome(turn);
             let is_last = self.turns.len() == 1;
             if is_last && with_all_calls {
-                self.close_calls(emitter, &|_| false);
+                self.close_every_call(emitter);
             }
             let mut end = TurnEnd {
                 outcome: Some(outcome.to_owned()),

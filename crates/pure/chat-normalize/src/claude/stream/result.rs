@@ -26,6 +26,8 @@ impl ClaudeStream {
             self.session
                 .denied(emitter, &id, name, denial.get("tool_input"), "rule", None);
         }
+        let still_open = self.session.turns.get(1..).unwrap_or_default();
+        self.session.asks.turn_told(emitter, still_open);
         let outcome = self.outcome(emitter, line, &place);
         let usage_of_turn = self.session.spent.turn_usage(line);
         let cost_usd = self.session.spent.turn_cost(line);

@@ -4,7 +4,7 @@ use chat_event::Json;
 use chat_event::payload::{Compaction, SessionStart};
 use serde_json::{Map, Value};
 
-use super::{ClaudeStream, FORMAT, progress};
+use super::{ClaudeStream, FORMAT, attempt, progress};
 use crate::emit::{Emitter, Place};
 use crate::value::{count_of, list_of, str_of, text_of};
 
@@ -40,15 +40,8 @@ impl ClaudeStream {
                 self.pending_compaction = Some((id, place.clone(), compaction));
             }
             "api_retry" => {
-                let attempt = count_of(line, "attempt").unwrap_or(0);
-                let of = count_of(line, "max_retries").unwrap_or(0);
-                let why = text_of(line, "error").unwrap_or("error");
-                let code = count_of(line, "error_status")
-                    .map(|code| format!(" {code}"))
-                    .unwrap_or_default();
                 self.retrying = true;
-                let attempt = format!("attempt {attempt} of {of}: {why}{code}");
-                emitter.retrying(place, Some(attempt));
+                emitter.retrying(place, Some(attempt(line, "error")));
             }
             "hook_started" => {
                 let name = str_of(line, "hook_name").unwrap_or("hook").to_owned();
@@ -148,6 +141,7 @@ impl ClaudeStream {
 
     fn init(&mut self, emitter: &mut Emitter, line: &Value) {
         self.inits += 1;
+        self.reset = None;
         let version = text_of(line, "claude_code_version");
         self.has_version |= version.is_some();
         let agent = match version {

@@ -35,7 +35,6 @@ impl ClaudeStream {
     }
 
     pub(super) fn task_ended(&mut self, emitter: &mut Emitter, line: &Value, place: &Place) {
-        self.woken = true;
         let status = str_of(line, "status").unwrap_or("ended");
         let summary = text_of(line, "summary");
         let native = text_of(line, "tool_use_id");
@@ -44,6 +43,8 @@ impl ClaudeStream {
             self.task_progress(emitter, line, place, text);
             return;
         }
+        // Nobody waits for it: the main agent is woken to hear of it.
+        self.woken = true;
         // A report does not say whose it is.
         let is_report = is_true(line, "summary_is_report");
         let what = text_of(line, "task_id").and_then(|task| self.tasks.get(task));

@@ -21,6 +21,11 @@ impl ClaudeTranscript {
                 return self.bash_progress(emitter, data, native.unwrap_or(""), &place, call_id);
             }
             "agent_progress" => return self.agent_progress(emitter, data, native),
+            // It began. What it said, or that it failed, has lines of its own.
+            "hook_progress" if call_id.is_none() => {
+                emitter.pass_over("progress/hook_progress");
+                return true;
+            }
             "hook_progress" => format!(
                 "hook {}",
                 str_of(data, "hookName")

@@ -3,11 +3,11 @@
 use chat_event::payload::Compaction;
 use serde_json::Value;
 
-use super::{ClaudeTranscript, FORMAT};
+use super::{ClaudeTranscript, FORMAT, is_meta};
 use crate::claude::said::{Said, pieces};
 use crate::claude::side_lines;
 use crate::emit::Emitter;
-use crate::value::{count_of, list_of, str_of, text_of};
+use crate::value::{count_of, is_true, list_of, str_of, text_of};
 
 impl ClaudeTranscript {
     pub(super) fn system(&mut self, emitter: &mut Emitter, line: &Value) {
@@ -80,6 +80,29 @@ impl ClaudeTranscript {
         }
     }
 
+    /// Whether a compaction waits for what stands behind a line: its summary; and where a person asked for it, their
+    /// command, which is written behind it.
+    pub(super) fn holds_compaction(&self, line: &Value, kind: &str) -> bool {
+        let is_asked_for =
+            |(_, _, _, compaction): &(_, _, _, Compaction)| compaction.trigger == "manual";
+        is_true(line, "isCompactSummary")
+            || self.pending_compaction.as_ref().is_some_and(is_asked_for)
+                && match kind {
+                    "user" => is_meta(line) || is_command(line),
+                    "assistant" | "system" | "progress" => false,
+                    _ => true,
+                }
+    }
+
+    /// A command began this turn: where a compaction waits, it is what it asked for.
+    pub(super) fn tell_asked_compaction(&mut self, emitter: &mut Emitter) {
+        let asked_in = self.place(None);
+        if let Some((_, _, place, _)) = &mut self.pending_compaction {
+            *place = asked_in;
+        }
+        self.flush_compaction(emitter);
+    }
+
     pub(super) fn flush_compaction(&mut self, emitter: &mut Emitter) {
         if let Some((id, time_ms, place, compaction)) = self.pending_compaction.take() {
             let now_ms = std::mem::replace(&mut emitter.time_ms, time_ms);
@@ -87,6 +110,15 @@ impl ClaudeTranscript {
             emitter.time_ms = now_ms;
         }
     }
+}
+
+/// Whether a `user` line is a command.
+fn is_command(line: &Value) -> bool {
+    let content = line
+        .get("message")
+        .and_then(|message| str_of(message, "content"));
+    let said = content.map(pieces).unwrap_or_default();
+    said.iter().any(|said| matches!(said, Said::Command(_)))
 }
 
 /// An error that has no message of its own, as text.

@@ -114,8 +114,15 @@ impl ClaudeTranscript {
             && let Some(end) = self.end_of_turn()
         {
             self.session.close_turn_leaving_calls(emitter, end);
-        } else if let Some(turn) = self.session.turns.last_mut() {
-            // Who typed a command has their answer.
+        } else {
+            self.has_answer();
+        }
+    }
+
+    /// Who typed a command has their answer.
+    pub(super) fn has_answer(&mut self) {
+        self.waits = false;
+        if let Some(turn) = self.session.turns.last_mut() {
             turn.answered = true;
         }
     }

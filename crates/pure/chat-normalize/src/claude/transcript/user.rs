@@ -4,7 +4,7 @@ use chat_event::payload::{Compaction, UserMessage};
 use chat_event::{Body, Json};
 use serde_json::{Map, Value};
 
-use super::{ClaudeTranscript, FORMAT};
+use super::{ClaudeTranscript, FORMAT, is_meta};
 use crate::claude::said::{Said, is_by_others, piece_tag, pieces, pieces_of};
 use crate::claude::side_lines;
 use crate::emit::{Emitter, Place};
@@ -41,11 +41,12 @@ impl ClaudeTranscript {
                 for block in blocks {
                     match str_of(block, "type").unwrap_or("") {
                         "tool_result" => {
+                            self.waits |= chain.is_none() && !is_meta(line);
                             self.call_is_over(emitter, block);
                             self.session
                                 .tool_result(emitter, &place, block, details, Some(line));
                             if chain.is_none() {
-                                self.note_tasks(emitter, details);
+                                self.note_tasks(emitter, line, details);
                             }
                         }
                         "text" => texts.push(str_of(block, "text").unwrap_or("")),
@@ -122,6 +123,7 @@ impl ClaudeTranscript {
             Said::TaskNotification(_) => Some("system"),
             Said::Interrupt | Said::Done(_) | Said::Output(_) | Said::Injected(_) => None,
         });
+        self.waits |= trigger.is_some();
         for (at, said) in said.into_iter().enumerate() {
             let tag = piece_tag(at);
             match said {
@@ -146,6 +148,7 @@ impl ClaudeTranscript {
                     let turn = self.session.turns.last().filter(|_| !is_prompt);
                     self.command_turn = turn.map(|turn| turn.id.clone());
                     self.user_message(emitter, &tag, &words, attachments.take(), false);
+                    self.tell_asked_compaction(emitter);
                 }
                 Said::TaskNotification(text) => {
                     self.begin_turn(emitter, line, "system");
@@ -154,10 +157,7 @@ impl ClaudeTranscript {
                 }
                 Said::Done(text) => self.command_done(emitter, &text),
                 Said::Output(text) => {
-                    // Who typed a command has their answer.
-                    if let Some(turn) = self.session.turns.last_mut() {
-                        turn.answered = true;
-                    }
+                    self.has_answer();
                     side_lines::printed(emitter, &self.place(None), &text);
                 }
                 Said::Injected(text) => {

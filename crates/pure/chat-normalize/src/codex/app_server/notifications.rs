@@ -27,6 +27,7 @@ impl CodexAppServer {
                 let said = params.get("thread").unwrap_or(&Value::Null);
                 self.thread(emitter, said, None);
             }
+            "thread/name/updated" if !self.session.is_main(thread) => emitter.pass_over(method),
             "thread/name/updated" => {
                 let name = text_of(params, "threadName").or_else(|| text_of(params, "name"));
                 let facts = SessionStart {
@@ -40,7 +41,10 @@ impl CodexAppServer {
                 let turn = params.get("turn").and_then(|turn| text_of(turn, "id"));
                 self.session.open_turn(emitter, thread, turn, true);
             }
-            "turn/completed" => self.turn_completed(emitter, thread, params),
+            "turn/completed" => {
+                let turn = params.get("turn").unwrap_or(&Value::Null);
+                self.turn_completed(emitter, thread, turn);
+            }
             "item/started" => self.item(emitter, thread, turn, params, Phase::Started),
             "item/completed" => self.item(emitter, thread, turn, params, Phase::Completed),
             "item/agentMessage/delta" | "item/plan/delta" => {
@@ -90,6 +94,7 @@ impl CodexAppServer {
                 let scope = self.session.scope(thread, turn);
                 self.session.reviewed(emitter, &scope, params);
             }
+            "thread/closed" => self.closed(emitter, thread),
             "serverRequest/resolved" => {
                 let native = params.get("requestId").map(id_text).unwrap_or_default();
                 self.session.asks.answered(emitter, &native);
@@ -118,7 +123,6 @@ impl CodexAppServer {
             | "thread/compacted"
             | "thread/readState/changed"
             | "thread/settings/updated"
-            | "thread/closed"
             | "item/autoApprovalReview/started"
             | "item/reasoning/summaryPartAdded"
             | "item/fileChange/patchUpdated" => emitter.pass_over(method),

@@ -1,6 +1,5 @@
 //! What the server asks its client, and the answers of both.
 
-use chat_event::Json;
 use serde_json::Value;
 
 use super::CodexAppServer;
@@ -30,7 +29,7 @@ impl CodexAppServer {
             | "item/permissions/requestApproval"
             | "execCommandApproval"
             | "applyPatchApproval" => {
-                let scope = self.session.work_scope(emitter, thread, turn);
+                let scope = self.session.asking_scope(emitter, thread, turn);
                 let item = text_of(params, "itemId").or_else(|| text_of(params, "callId"));
                 let call_id = item.map(|item| self.session.id_of(&scope.turn, item));
                 let spec = call_id
@@ -40,27 +39,20 @@ impl CodexAppServer {
                 let name = match method {
                     "item/fileChange/requestApproval" | "applyPatchApproval" => "apply_patch",
                     "item/permissions/requestApproval" => "permissions",
+                    _ if params.get("command").is_none_or(Value::is_null)
+                        && params.get("networkApprovalContext").is_some() =>
+                    {
+                        "network"
+                    }
                     _ => "shell",
                 };
-                let about = About {
-                    call_id: call_id.clone(),
-                    tool_name: spec.map_or_else(|| name.to_owned(), |spec| spec.name.clone()),
-                    title: spec.and_then(|spec| spec.title.clone()),
-                    args: spec.map_or_else(
-                        || {
-                            params
-                                .get("command")
-                                .map(|command| Json::from(serde_json::json!({"command": command})))
-                        },
-                        |spec| Some(Json::from(&spec.args)),
-                    ),
-                };
+                let about = About::new(name, call_id.clone(), spec, params);
                 self.session
                     .asks
                     .approval(emitter, &scope, &native, about, params);
             }
             "item/tool/requestUserInput" | "mcpServer/elicitation/request" => {
-                let scope = self.session.work_scope(emitter, thread, turn);
+                let scope = self.session.asking_scope(emitter, thread, turn);
                 let call_id =
                     text_of(params, "itemId").map(|item| self.session.id_of(&scope.turn, item));
                 let call_id = call_id.filter(|id| self.session.is_called(id));

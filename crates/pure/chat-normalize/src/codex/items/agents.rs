@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::member;
 use crate::codex::collab::{own_name, without_head};
 use crate::codex::outcome::{Outcome, write_result};
-use crate::codex::session::{Scope, Session};
+use crate::codex::session::{Call, Scope, Session, Spawned};
 use crate::codex::tools::Spec;
 use crate::emit::{Emitter, hash};
 use crate::value::{str_of, text_of};
@@ -26,7 +26,7 @@ impl Session {
             for (n, receiver) in receivers.iter().enumerate() {
                 self.spawned
                     .entry((*receiver).to_owned())
-                    .or_insert_with(|| id.to_owned());
+                    .or_insert_with(|| spawned(scope, id));
                 let message = AgentMessage {
                     message_id: format!("{id}.{n}"),
                     target_agent_id: self.agent_name(receiver).to_owned(),
@@ -69,7 +69,8 @@ impl Session {
             emitter.pass_over("answer of an agent that came before");
             return;
         }
-        let message_id = self.spawned.get(from).map(|call| format!("{call}.0"));
+        let message_id = self.spawned.get(from);
+        let message_id = message_id.map(|spawned| format!("{}.0", spawned.call));
         let callback = AgentCallback {
             message_id: message_id.unwrap_or_else(|| from.to_owned()),
             from_agent_id: self.agent_name(from).to_owned(),
@@ -94,9 +95,9 @@ impl Session {
         let name = member(item, "agent_path", "agentPath").and_then(Value::as_str);
         match str_of(item, "kind") {
             Some("started") if !thread.is_empty() => {
-                self.spawned.insert(thread.to_owned(), id.to_owned());
+                self.spawned.insert(thread.to_owned(), spawned(scope, id));
                 if let Some(name) = name {
-                    self.spawned.insert(name.to_owned(), id.to_owned());
+                    self.spawned.insert(name.to_owned(), spawned(scope, id));
                     self.names
                         .insert(thread.to_owned(), own_name(name).to_owned());
                     self.tell_held(emitter, id, |held| held.of_agent(name));
@@ -108,6 +109,9 @@ impl Session {
                         Spec::of_call("spawn_agent", args).of_agent(name.unwrap_or(thread));
                     spec.title = name.map(|name| one_line(own_name(name)));
                     self.call(emitter, scope, id, spec);
+                }
+                if let Some(call) = self.calls.get_mut(id) {
+                    call.agent = Some(thread.to_owned());
                 }
                 let asked = self
                     .calls
@@ -126,31 +130,43 @@ impl Session {
                 }
             }
             Some(kind @ ("completed" | "failed" | "interrupted")) => {
-                let call_id = self.spawned.get(thread).cloned().unwrap_or_default();
+                let spawned = self.spawned.get(thread);
+                let call_id = spawned.map_or_else(String::new, |spawned| spawned.call.clone());
                 match self.take_call(&call_id) {
-                    Some(call) => {
-                        let error = |code: Option<&str>, message: &str| ToolError {
-                            code: code.map(str::to_owned),
-                            message: message.to_owned(),
-                            extra: Extra::default(),
-                        };
-                        let error = match kind {
-                            "completed" => None,
-                            "interrupted" => Some(error(Some(kind), "the agent was interrupted")),
-                            _ => Some(error(None, "the agent failed")),
-                        };
-                        let outcome = Outcome {
-                            result: Json::string(""),
-                            error,
-                            summary: Some(kind.to_owned()),
-                            ..Outcome::default()
-                        };
-                        write_result(emitter, &call_id, &call, outcome);
-                    }
+                    Some(call) => agent_ended(emitter, &call_id, &call, kind),
                     None => emitter.pass_over("subAgentActivity"),
                 }
             }
             Some(_) | None => emitter.pass_over("subAgentActivity"),
         }
     }
+}
+
+/// The call `id`, which starts a sub-agent.
+fn spawned(scope: &Scope, id: &str) -> Spawned {
+    Spawned {
+        call: id.to_owned(),
+        turn_id: scope.place.turn_id.clone(),
+    }
+}
+
+/// What a sub-agent was started for is done: it was `completed`, it was `interrupted`, or it failed.
+pub(crate) fn agent_ended(emitter: &mut Emitter, call_id: &str, call: &Call, kind: &str) {
+    let error = |code: Option<&str>, message: &str| ToolError {
+        code: code.map(str::to_owned),
+        message: message.to_owned(),
+        extra: Extra::default(),
+    };
+    let error = match kind {
+        "completed" => None,
+        "interrupted" => Some(error(Some(kind), "the agent was interrupted")),
+        _ => Some(error(None, "the agent failed")),
+    };
+    let outcome = Outcome {
+        result: Json::string(""),
+        error,
+        summary: Some(kind.to_owned()),
+        ..Outcome::default()
+    };
+    write_result(emitter, call_id, call, outcome);
 }

@@ -1,13 +1,24 @@
 //! Completed items, and events and response items that say what a completed item says.
 
+use chat_event::shell::script_of;
 use serde_json::{Map, Value};
 
-use super::CodexRollout;
 use super::said::Source;
+use super::{CodexRollout, Review};
 use crate::codex::items::Phase;
+use crate::codex::tools::command_of;
 use crate::codex::{content, items};
 use crate::emit::Emitter;
 use crate::value::{list_of, text_of};
+
+/// Kinds of items that say what other lines say, too.
+const REPEATED: [&str; 5] = [
+    "usermessage",
+    "agentmessage",
+    "commandexecution",
+    "hookprompt",
+    "plan",
+];
 
 impl CodexRollout {
     pub(super) fn completed_item(
@@ -17,8 +28,11 @@ impl CodexRollout {
         turn: Option<&str>,
     ) {
         let item = event.get("item").unwrap_or(&Value::Null);
-        self.has_items = true;
-        match items::item_kind(item).as_str() {
+        let kind = items::item_kind(item);
+        if let Some(kind) = REPEATED.into_iter().find(|repeated| *repeated == kind) {
+            self.items.insert(kind);
+        }
+        match kind.as_str() {
             "usermessage" => {
                 let (text, attachments) = content::content_of(item);
                 self.user_text(
@@ -36,17 +50,45 @@ impl CodexRollout {
             "reasoning" => self.thoughts(emitter, item, Source::Item),
             // The line `compacted` says it with the summary.
             "contextcompaction" => emitter.pass_over("item contextcompaction"),
+            "exitedreviewmode" if matches!(self.review, Review::Told(_)) => {
+                emitter.pass_over("end of a review that is told");
+            }
             "websearch" => self.renamed_item(emitter, "web_search", item, Source::Item),
             "imageview" if self.has_output_to_come(text_of(item, "id")) => {
                 emitter.pass_over("item imageview");
             }
             _ => {
+                if kind == "commandexecution" {
+                    self.note_shell(item, Source::Item);
+                }
+                match (kind.as_str(), text_of(item, "review")) {
+                    ("exitedreviewmode", Some(words)) => {
+                        self.review = Review::Told(words.trim().to_owned());
+                    }
+                    // The event has the words.
+                    ("enteredreviewmode" | "exitedreviewmode", _) => self.review = Review::Open,
+                    _ => {}
+                }
                 // So the calls are named that a script makes.
                 if text_of(item, "id").is_some_and(|id| id.starts_with("exec-")) {
                     self.session.called_by_script();
                 }
                 self.session.item(emitter, "", turn, item, Phase::Completed);
             }
+        }
+    }
+
+    /// Whether items of this kind tell what other lines say, too. A file of which the prompts are items has all as items;
+    /// others have only plans.
+    pub(super) fn has_item(&self, kind: &str) -> bool {
+        self.items.contains(kind) || self.items.contains("usermessage")
+    }
+
+    /// Takes note of a command that the person ran: a message tells it again.
+    pub(super) fn note_shell(&mut self, item: &Value, source: Source) {
+        let by_person = text_of(item, "source").is_some_and(|by| by.starts_with("user"));
+        if by_person {
+            self.is_news(source, "shell", &script_of(&command_of(item)));
         }
     }
 

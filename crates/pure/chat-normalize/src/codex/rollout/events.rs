@@ -3,11 +3,11 @@
 use chat_event::payload::{SessionStart, TurnEnd};
 use serde_json::{Map, Value};
 
-use super::CodexRollout;
 use super::said::Source;
+use super::{CodexRollout, Review};
 use crate::codex::session::ended;
 use crate::codex::tokens::News;
-use crate::codex::{content, items};
+use crate::codex::{content, items, reviews};
 use crate::emit::Emitter;
 use crate::value::{count_of, list_of, str_of, text_of};
 
@@ -19,6 +19,7 @@ impl CodexRollout {
             "task_started" | "turn_started" => {
                 self.said.clear();
                 self.written.clear();
+                self.review = Review::None;
                 emitter.more_comes(true);
                 self.session.open_turn(emitter, "", turn, true);
             }
@@ -46,7 +47,10 @@ impl CodexRollout {
                 self.thoughts(emitter, event, Source::Event);
             }
             "token_count" => self.token_count(emitter, event),
-            "exec_command_end" => self.event_item(emitter, "CommandExecution", event),
+            "exec_command_end" => {
+                self.note_shell(event, Source::Event);
+                self.event_item(emitter, "CommandExecution", event);
+            }
             "patch_apply_end" => self.event_item(emitter, "FileChange", event),
             "web_search_end" => self.renamed_item(emitter, "web_search", event, Source::Event),
             "mcp_tool_call_end" => self.mcp_end(emitter, event),
@@ -83,15 +87,28 @@ impl CodexRollout {
             | "collab_close_end" => {
                 self.collab_end(emitter, kind, event);
             }
+            "exited_review_mode" if matches!(self.review, Review::Told(_)) => {
+                emitter.pass_over(kind);
+            }
             "entered_review_mode"
             | "exited_review_mode"
             | "undo_completed"
             | "warning"
             | "background_event" => {
                 let place = self.session.scope("", turn).place;
+                let output = event.get("review_output").unwrap_or(&Value::Null);
+                let review = reviews::words(output);
+                match kind {
+                    "entered_review_mode" => self.review = Review::Open,
+                    "exited_review_mode" => {
+                        self.review = Review::Told(reviews::first_words(output).to_owned());
+                    }
+                    _ => {}
+                }
                 let words =
                     text_of(event, "message").or_else(|| text_of(event, "user_facing_hint"));
-                let words = words.map_or_else(|| kind.replace('_', " "), str::to_owned);
+                let words = review.or_else(|| words.map(str::to_owned));
+                let words = words.unwrap_or_else(|| kind.replace('_', " "));
                 emitter.notice("info", &place, "codex", words);
             }
             "thread_rolled_back" => {
@@ -149,7 +166,7 @@ impl CodexRollout {
             .or_else(|| text_of(error, "message"))
             .unwrap_or(kind);
         if kind == "stream_error" {
-            self.session.retrying(emitter, message.to_owned());
+            self.session.retrying(emitter, "", message.to_owned());
             return;
         }
         let code = text_of(event, "codex_error_info").or_else(|| text_of(error, "kind"));

@@ -6,7 +6,7 @@ use super::CodexRollout;
 use super::said::Source;
 use crate::codex::content;
 use crate::codex::session::Ended;
-use crate::codex::tools::{Spec, given};
+use crate::codex::tools::{Given, Spec, given};
 use crate::emit::Emitter;
 use crate::value::{list_of, str_of, text_of};
 
@@ -129,9 +129,16 @@ impl CodexRollout {
             return emitter.pass_over("output of a script whose calls are items");
         }
         let call = self.session.calls.get(&id);
-        if self.has_items && call.is_some_and(|call| call.spec.name == "write_stdin") {
-            // How the command ended is said by its own item.
-            given.exit_code = None;
+        if let Some(call) = call.filter(|call| call.spec.name == "write_stdin") {
+            let shell = call.spec.args.get("session_id").and_then(Value::as_u64);
+            let is_told = !failed && self.tell_shell(emitter, shell, &given);
+            if is_told || self.has_item("commandexecution") {
+                // How the command ended is said by its own item, or was said of its own call.
+                given.exit_code = None;
+                given.runs_on = false;
+            }
+        } else if let Some(shell) = given.shell {
+            self.shells.put(shell, id.clone());
         }
         if given.runs_on {
             if let Some(call) = self.session.calls.get_mut(&id) {
@@ -140,6 +147,29 @@ impl CodexRollout {
             return;
         }
         self.session.result_text(emitter, &id, given, failed);
+    }
+
+    /// A call looked after the command that runs on in a session: what it printed is the command's, and so is its end.
+    /// Whether that is told of the call that began it, which is open.
+    fn tell_shell(&mut self, emitter: &mut Emitter, shell: Option<u64>, more: &Given) -> bool {
+        let Some(id) = shell.and_then(|shell| self.shells.at(shell)).cloned() else {
+            return false;
+        };
+        let has_item = self.has_item("commandexecution");
+        let call = self.session.calls.get_mut(&id);
+        let Some(so_far) = call.and_then(|call| call.so_far.as_mut()) else {
+            return false;
+        };
+        so_far.text.push_str(&more.text);
+        if more.exit_code.is_none() || has_item {
+            return true;
+        }
+        let mut whole = so_far.clone();
+        whole.exit_code = more.exit_code;
+        // How long each look took says nothing of the whole.
+        whole.duration_ms = None;
+        self.session.result_text(emitter, &id, whole, false);
+        true
     }
 }
 

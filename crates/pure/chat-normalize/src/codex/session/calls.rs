@@ -4,6 +4,7 @@ use chat_event::payload::{ToolCall, ToolError, ToolResult};
 use chat_event::{Extra, Json};
 
 use super::{Scope, Session};
+use crate::codex::items::agent_ended;
 use crate::codex::tools::{Given, Spec};
 use crate::emit::{Emitter, Place};
 
@@ -23,6 +24,8 @@ pub(crate) struct Call {
     pub(crate) spec: Spec,
     pub(crate) place: Place,
     turn: String,
+    /// The thread of the sub-agent that it started.
+    pub(crate) agent: Option<String>,
     /// What its output chunks said.
     pub(crate) printed: String,
     pub(crate) n_chunks: u64,
@@ -44,6 +47,11 @@ impl Call {
     /// Whether it was called in the turn.
     pub(super) fn is_of(&self, turn: &str) -> bool {
         self.turn == turn
+    }
+
+    /// The turn in which it was called.
+    pub(super) fn turn(&self) -> &str {
+        &self.turn
     }
 }
 
@@ -145,6 +153,7 @@ impl Session {
             spec,
             place: scope.place.clone(),
             turn: scope.turn.clone(),
+            agent: None,
             printed: String::new(),
             n_chunks: 0,
             so_far: None,
@@ -159,13 +168,24 @@ impl Session {
         Some(call)
     }
 
-    /// Closes the open calls of a turn, or all.
-    pub(super) fn close_calls(&mut self, emitter: &mut Emitter, turn: Option<&str>) {
+    /// Closes the open calls of a turn, or all. Those of sub-agents that work on get their result when they are done. Where
+    /// the turn was over by itself, its commands run on.
+    pub(super) fn close_calls(
+        &mut self,
+        emitter: &mut Emitter,
+        turn: Option<&str>,
+        is_completed: bool,
+    ) {
         self.tell_all_held(emitter, turn);
+        let works_on = |call: &Call| {
+            let agent = call.agent.as_ref().filter(|_| turn.is_some());
+            agent.is_some_and(|agent| self.at_work.contains(agent))
+        };
         let mut open: Vec<(u64, String)> = self
             .calls
             .iter()
             .filter(|(_, call)| turn.is_none_or(|turn| call.is_of(turn)))
+            .filter(|(_, call)| !works_on(call))
             .map(|(id, call)| (call.order, id.clone()))
             .collect();
         open.sort();
@@ -173,25 +193,30 @@ impl Session {
             let Some(call) = self.calls.remove(&id) else {
                 continue;
             };
+            let agent = call.agent.as_ref();
+            let rests = agent.and_then(|agent| self.threads.get(agent)?.rests.clone());
+            if let Some(outcome) = rests {
+                self.ended.insert(&id, Ended::Told);
+                agent_ended(emitter, &id, &call, &outcome);
+                continue;
+            }
             self.ended.insert(&id, Ended::Closed);
             self.asks.settle(emitter, &id, None);
+            let runs_on = call.so_far.is_some() || (is_completed && call.spec.kind == "execute");
+            let printed = call.so_far.map_or(call.printed, |so_far| so_far.text);
             let mut result = ToolResult {
                 tool_call_id: id.clone(),
-                result: Json::string(&call.printed),
+                result: Json::string(&printed),
                 ..ToolResult::default()
             };
-            match call.so_far {
-                Some(so_far) => {
-                    result.result = Json::string(&so_far.text);
-                    result.summary = Some("still running when the turn ended".to_owned());
-                }
-                None => {
-                    result.error = Some(ToolError {
-                        code: Some("no_result".to_owned()),
-                        message: "no result recorded".to_owned(),
-                        extra: Extra::default(),
-                    });
-                }
+            if runs_on {
+                result.summary = Some("still running when the turn ended".to_owned());
+            } else {
+                result.error = Some(ToolError {
+                    code: Some("no_result".to_owned()),
+                    message: "no result recorded".to_owned(),
+                    extra: Extra::default(),
+                });
             }
             emitter.add_as(&format!("{id}:closed"), &call.place, result);
         }

@@ -5,6 +5,7 @@ use chat_event::payload::TurnEnd;
 use serde_json::Value;
 
 use super::{Session, Turn};
+use crate::codex::items::agent_ended;
 use crate::emit::{Emitter, Place};
 
 impl Session {
@@ -27,21 +28,48 @@ impl Session {
             emitter.pass_over("end of no turn");
             return;
         };
+        self.at_work.remove(&key);
+        self.open_turns.remove(&turn.id);
         self.texts.close(emitter, Some(&turn.id));
-        self.close_calls(emitter, Some(&turn.id));
+        let is_completed = end.outcome.as_deref() == Some("completed");
+        self.close_calls(emitter, Some(&turn.id), is_completed);
         self.asks.close(emitter, Some(&turn.id));
-        if !key.is_empty() {
+        if !turn.is_top {
+            if self.at_work.is_empty() {
+                emitter.in_background(false);
+            }
             return;
         }
         let place = Place {
             turn_id: Some(turn.id.clone()),
             ..Place::default()
         };
-        self.tell_context(emitter);
-        self.tell_turn_diff(emitter, &turn.id, &place);
+        if key.is_empty() {
+            self.tell_context(emitter);
+            self.tell_turn_diff(emitter, &turn.id, &place);
+        }
+        emitter.in_background(!self.at_work.is_empty());
         let guessed = end.extra.get("guessed").is_some();
         let tag = if guessed { "end.guess" } else { "end" };
         emitter.add_as(&format!("{}:{tag}", turn.id), &place, end);
+    }
+
+    /// The source told how a turn of `thread` ended: so did what a sub-agent was started for, where the turn is over that
+    /// could tell it. Some versions tell no end of a sub-agent.
+    pub(crate) fn agent_rests(&mut self, emitter: &mut Emitter, thread: &str, outcome: &str) {
+        let Some(spawned) = self.spawned.get(thread) else {
+            return;
+        };
+        let id = spawned.call.clone();
+        if let Some(of_thread) = self.threads.get_mut(thread) {
+            of_thread.rests = Some(outcome.to_owned());
+        }
+        let call = self.calls.get(&id);
+        if call.is_some_and(|call| !self.open_turns.contains(call.turn()))
+            && let Some(call) = self.take_call(&id)
+        {
+            agent_ended(emitter, &id, &call, outcome);
+        }
     }
 
     /// Closes everything: the source is at its end. A turn without its end was interrupted.
@@ -55,7 +83,7 @@ impl Session {
             }
         }
         self.texts.close(emitter, None);
-        self.close_calls(emitter, None);
+        self.close_calls(emitter, None, false);
         self.asks.close(emitter, None);
     }
 

@@ -139,7 +139,9 @@ impl OpenCodeOut {
             }
         };
         renew(&mut about.model, &start.model);
-        renew(&mut about.cwd, &start.cwd);
+        if about.cwd.is_none() || !start.is_cwd_guessed() {
+            renew(&mut about.cwd, &start.cwd);
+        }
         renew(&mut about.title, &start.title);
         renew(&mut about.provider, &start.provider);
         let version = start

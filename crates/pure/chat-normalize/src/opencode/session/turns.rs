@@ -29,6 +29,8 @@ pub(crate) struct Turn {
     pub(crate) spent: Spent,
     /// When its last answer was whole, as a document says.
     pub(crate) last_ms: Option<i64>,
+    /// When something came of its answers last.
+    pub(crate) worked_ms: i64,
     began_ms: i64,
 }
 
@@ -68,6 +70,7 @@ impl Session {
         }
         let turn = Turn {
             id: turn_id.clone(),
+            worked_ms: emitter.time_ms,
             began_ms: emitter.time_ms,
             ..Turn::default()
         };
@@ -139,9 +142,17 @@ impl Session {
     }
 
     fn close_turn(&mut self, emitter: &mut Emitter, outcome: &str) {
-        let Some(id) = self.turns.first().map(|turn| turn.id.clone()) else {
+        let Some(turn) = self.turns.first() else {
             return;
         };
+        let id = turn.id.clone();
+        let now_ms = emitter.time_ms;
+        // An answer was never whole: the program was killed in it, and another one goes on with the session.
+        let is_cut =
+            outcome == "completed" && (!turn.open_messages.is_empty() || self.runs_call_of(&id));
+        if is_cut && self.live {
+            emitter.time_ms = turn.worked_ms;
+        }
         self.close_parts(emitter, &|place| place.turn_id.as_ref() == Some(&id));
         self.close_calls(emitter, &|call| call.place.turn_id.as_ref() == Some(&id));
         self.asks.expire_turn(emitter, &id);
@@ -150,13 +161,12 @@ impl Session {
             "interrupted"
         } else if turn.failed {
             "failed"
-        } else if !turn.heard && !turn.guessed {
-            // A prompt that waited, and that nobody answered.
+        } else if is_cut || (!turn.heard && !turn.guessed) {
+            // So is a prompt that waited, and that nobody answered.
             "interrupted"
         } else {
             outcome
         };
-        let now_ms = emitter.time_ms;
         if !self.live {
             emitter.time_ms = turn.last_ms.unwrap_or(now_ms);
         }
@@ -174,6 +184,13 @@ impl Session {
         };
         emitter.add_as(&format!("{id}:end"), &place, end);
         emitter.time_ms = now_ms;
+    }
+
+    fn runs_call_of(&self, turn_id: &String) -> bool {
+        let mut open = self.open_calls.values().filter_map(|id| self.calls.get(id));
+        open.any(|call| {
+            call.place.turn_id.as_ref() == Some(turn_id) && call.place.parent_tool_call_id.is_none()
+        })
     }
 
     /// The source ended: everything is closed. Where an answer that calls no more tools was whole, that is no
