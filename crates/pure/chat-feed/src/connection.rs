@@ -29,11 +29,13 @@
 
 mod backoff;
 mod follower;
+mod over;
 mod page;
 mod polling;
 
 pub use backoff::{Backoff, Liveness};
 pub use follower::Follower;
+pub use over::Over;
 pub use page::{Page, PageError};
 pub use polling::{REFUSED_SOCKETS, SOCKET_AGAIN_MS, absent_pause_ms, poll_pause_ms};
 

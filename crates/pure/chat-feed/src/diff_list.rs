@@ -29,6 +29,9 @@ pub const FOLDED_BYTES: usize = 20 * 1024;
 /// Things drawn and measured together.
 pub const CHUNK_ITEMS: usize = 32;
 
+/// The mode of a file that nobody says anything of.
+const PLAIN_MODE: u32 = 0o100_644;
+
 /// Heights in px, as the style sheet has them.
 const LINE_PX: f64 = 20.0;
 const HEAD_PX: f64 = 28.0;
@@ -69,6 +72,8 @@ pub enum Item {
     Folded(u32),
     /// Why a file has no lines.
     Note(u32),
+    /// What became of the mode of a file that no head names.
+    Mode(u32),
     /// What the file has below its last hunk, and buttons that show it.
     End(u32),
 }
@@ -123,12 +128,16 @@ impl DiffList {
     /// Reads a diff. `path` is its file's, where the diff does not name one. `None` where there is nothing to show.
     pub fn read(text: &str, path: &str) -> Option<DiffList> {
         let patch = chat_diff::parse(text);
+        // Where lines were to come and are cut off, it is not known that there are none.
+        let is_cut_off = || text.contains("\n+++ ");
         let says_something = patch.files.len() > 1
             || patch.files.iter().any(|file| {
+                let is_empty = file.change != Change::Modified || mode_of(file).is_some();
                 !file.hunks.is_empty()
                     || file.binary
                     || file.change == Change::Renamed
                     || is_copy(file)
+                    || is_empty && !is_cut_off()
             });
         if !says_something {
             return None;
@@ -216,7 +225,9 @@ impl DiffList {
     pub fn height_px(&self, item: usize, columns: usize) -> f64 {
         match self.items.get(item) {
             Some(Item::File(_)) => FILE_PX,
-            Some(Item::Hunk(..) | Item::Folded(_) | Item::Note(_) | Item::End(_)) => HEAD_PX,
+            Some(
+                Item::Hunk(..) | Item::Folded(_) | Item::Note(_) | Item::Mode(_) | Item::End(_),
+            ) => HEAD_PX,
             Some(&Item::Line(file, hunk, row, _)) if self.shown.wrap || self.shown.split => {
                 let n_rows = self
                     .sides(file, hunk, row)
@@ -242,7 +253,7 @@ impl DiffList {
                 Item::Hunk(..) => !of_files,
                 // A folded hunk is passed by as one.
                 Item::Folded(_) => !of_files,
-                Item::Line(..) | Item::Note(_) | Item::End(_) => false,
+                Item::Line(..) | Item::Note(_) | Item::Mode(_) | Item::End(_) => false,
             })
             .map(|(at, _)| at)
     }
@@ -251,7 +262,7 @@ impl DiffList {
     pub fn file_of(&self, item: usize) -> Option<u32> {
         self.items.get(item).map(|item| match item {
             Item::File(file) | Item::Folded(file) | Item::Note(file) | Item::End(file) => *file,
-            Item::Hunk(file, _) | Item::Line(file, ..) => *file,
+            Item::Mode(file) | Item::Hunk(file, _) | Item::Line(file, ..) => *file,
         })
     }
 
@@ -259,9 +270,12 @@ impl DiffList {
     pub fn hunk_at(&self, item: usize) -> Option<Item> {
         self.items.get(item).map(|item| match *item {
             Item::Line(file, hunk, ..) => Item::Hunk(file, hunk),
-            Item::File(_) | Item::Hunk(..) | Item::Folded(_) | Item::Note(_) | Item::End(_) => {
-                *item
-            }
+            Item::File(_)
+            | Item::Hunk(..)
+            | Item::Folded(_)
+            | Item::Note(_)
+            | Item::Mode(_)
+            | Item::End(_) => *item,
         })
     }
 
@@ -281,7 +295,8 @@ impl DiffList {
             };
             let is_wanted =
                 |line: &chat_diff::PatchLine| self.text.get(line.range.clone()).is_some_and(wanted);
-            if let Some(line) = hunk.lines.iter().position(is_wanted) {
+            let line = hunk.lines.iter().position(is_wanted);
+            if let Some(line) = line.filter(|_| self.has_changes(hunk)) {
                 break (file, at, line);
             }
             at += 1;
@@ -310,9 +325,12 @@ impl DiffList {
             .iter()
             .filter_map(|item| match item {
                 Item::Line(file, hunk, ..) => Some((*file, *hunk)),
-                Item::File(_) | Item::Hunk(..) | Item::Folded(_) | Item::Note(_) | Item::End(_) => {
-                    None
-                }
+                Item::File(_)
+                | Item::Hunk(..)
+                | Item::Folded(_)
+                | Item::Note(_)
+                | Item::Mode(_)
+                | Item::End(_) => None,
             })
             .collect();
         hunks.dedup();
@@ -363,14 +381,16 @@ impl DiffList {
             }
             let fold = self.folds.get(file_idx as usize).copied().flatten();
             let mut rows = Vec::new();
+            if !named && !file.hunks.is_empty() && mode_of(file).is_some() {
+                self.items.push(Item::Mode(file_idx));
+            }
             let n_before = self.items.len();
             for (hunk_idx, hunk) in (0_u32..).zip(&file.hunks) {
                 if fold.is_some() {
                     break;
                 }
                 let of_hunk = hunk.split_rows(&self.text, self.shown.space);
-                // Where white space alone differs there is nothing to be seen.
-                if of_hunk.iter().any(|row| row.changed) || self.shown.space == Space::Counts {
+                if self.is_shown(&of_hunk) {
                     self.items.push(Item::Hunk(file_idx, hunk_idx));
                     let place = |row, side| Item::Line(file_idx, hunk_idx, row, side);
                     arrange_rows(&of_hunk, self.shown.split, place, &mut self.items);
@@ -386,6 +406,18 @@ impl DiffList {
                 self.items.push(Item::End(file_idx));
             }
         }
+    }
+
+    /// Whether a hunk has lines to show, of which these are the rows: where white space alone differs there is nothing to be
+    /// seen.
+    fn is_shown(&self, rows: &[SplitRow]) -> bool {
+        self.shown.space == Space::Counts || rows.iter().any(|row| row.changed)
+    }
+
+    /// The same of a hunk that may be folded away.
+    fn has_changes(&self, hunk: &PatchHunk) -> bool {
+        self.shown.space == Space::Counts
+            || self.is_shown(&hunk.split_rows(&self.text, self.shown.space))
     }
 
     fn path_of<'a>(&'a self, file: &'a PatchFile) -> &'a str {
@@ -421,8 +453,8 @@ impl DiffList {
     }
 
     /// Why a file has no lines.
-    fn note(&self, file: &PatchFile) -> &'static str {
-        if file.binary {
+    fn note(&self, file: &PatchFile) -> String {
+        let why = if file.binary {
             "Binary file: its content is not shown"
         } else if !file.hunks.is_empty() {
             "Only white space differs"
@@ -435,6 +467,12 @@ impl DiffList {
                 Change::Modified if file.old_mode != file.new_mode => "Only its mode differs",
                 Change::Modified => "No content",
             }
+        };
+        // A head says it, where there is one; so does a line of its own above hunks.
+        let said = self.patch.files.len() > 1 || !file.hunks.is_empty();
+        match mode_of(file).filter(|_| !said) {
+            Some(mode) => format!("{why} ({mode})"),
+            None => why.to_owned(),
         }
     }
 
@@ -451,6 +489,25 @@ impl DiffList {
 /// Whether the file was made from another, which its headers name.
 fn is_copy(file: &PatchFile) -> bool {
     file.change == Change::Created && file.old_path.is_some()
+}
+
+/// What became of a file's mode: `mode 644 → 755`, `link`. Nothing of a plain file that came or went.
+fn mode_of(file: &PatchFile) -> Option<String> {
+    let named = |mode: u32| match mode >> 12 {
+        0o12 => "link".to_owned(),
+        0o16 => "submodule".to_owned(),
+        _ => format!("{:o}", mode & 0o7777),
+    };
+    match (file.old_mode, file.new_mode) {
+        (Some(old), Some(new)) if old != new => {
+            Some(format!("mode {} → {}", named(old), named(new)))
+        }
+        (Some(mode), None) | (None, Some(mode)) if mode != PLAIN_MODE => match mode >> 12 {
+            0o10 => Some(format!("mode {}", named(mode))),
+            _ => Some(named(mode)),
+        },
+        _ => None,
+    }
 }
 
 /// Unified, the old lines of a run stand above its new ones.

@@ -6,8 +6,8 @@ use chat_event::payload::FileEdit;
 use crate::block::{BlockBody, FileEditBlock, ToolCallBlock};
 use crate::tool::ToolKind;
 
-/// The path that a file was moved from, which is the same file still: unless there is one at its new place, it is counted
-/// once.
+/// The path that a file was moved from, which is the same file still, and is counted once: also with the one that was at its
+/// new place before.
 pub(crate) fn moved_from(edit: &FileEdit) -> Option<&str> {
     let old_path = edit.old_path.as_deref();
     old_path.filter(|old| edit.change_type == "renamed" && *old != edit.file_path)

@@ -20,6 +20,7 @@ pub mod arrangement;
 mod block;
 pub mod choices;
 pub mod connection;
+pub mod controls;
 pub mod diff_list;
 pub mod export;
 mod feed;

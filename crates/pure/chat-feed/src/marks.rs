@@ -60,55 +60,159 @@ pub enum Stretch<'t> {
 
 /// Parts a text at what is to be marked. Tabs and line feeds are layout and not marked.
 pub fn stretches(text: &str) -> impl Iterator<Item = Stretch<'_>> {
-    let mut rest = text;
-    let mut before = None;
+    let mut from = 0;
     std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        match first_hidden(rest, &mut before) {
-            Some((0, char)) => {
-                rest = &rest[char.len_utf8()..];
-                before = Some(char);
-                Some(Stretch::Hidden(char))
-            }
+        let rest = text.get(from..).filter(|rest| !rest.is_empty())?;
+        let (n_bytes, stretch) = match first_hidden(text, from) {
+            Some((at, char)) if at == from => (char.len_utf8(), Stretch::Hidden(char)),
             found => {
-                let (plain, left) = rest.split_at(found.map_or(rest.len(), |(at, _)| at));
-                before = plain.chars().next_back();
-                rest = left;
-                Some(Stretch::Plain(plain))
+                let plain = &rest[..found.map_or(text.len(), |(at, _)| at) - from];
+                (plain.len(), Stretch::Plain(plain))
             }
+        };
+        from += n_bytes;
+        Some(stretch)
+    })
+}
+
+/// What of a text can be shown, without what is marked between.
+pub fn seen(text: &str) -> impl Iterator<Item = &str> {
+    stretches(text).filter_map(|stretch| match stretch {
+        Stretch::Plain(plain) => Some(plain),
+        Stretch::Hidden(_) => None,
+    })
+}
+
+/// A text with what cannot be seen written by its number, for where there are words alone.
+pub fn written_out(text: &str) -> String {
+    written(text, |char, written| written.push_str(&name(char)))
+}
+
+/// JSON that says the same with what cannot be seen escaped, for copying.
+pub fn escaped(json: &str) -> String {
+    written(json, |char, written| {
+        for unit in char.encode_utf16(&mut [0; 2]) {
+            written.push_str(&format!("\\u{unit:04x}"));
         }
     })
 }
 
-fn first_hidden(text: &str, before: &mut Option<char>) -> Option<(usize, char)> {
-    let plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\t' | b'\n');
-    let from = text.bytes().take_while(|&byte| plain(byte)).count();
-    let mut last = text[..from].chars().next_back().or(*before);
-    let mut chars = text[from..].char_indices().peekable();
-    while let Some((at, char)) = chars.next() {
-        let after = chars.peek().map(|&(_, char)| char);
-        if is_hidden(char) && !is_needed(last, char, after) {
-            return Some((from + at, char));
+fn written(text: &str, write: impl Fn(char, &mut String)) -> String {
+    let mut written = String::with_capacity(text.len());
+    for stretch in stretches(text) {
+        match stretch {
+            Stretch::Plain(plain) => written.push_str(plain),
+            Stretch::Hidden(char) => write(char, &mut written),
         }
-        last = Some(char);
+    }
+    written
+}
+
+/// Where the first one stands that is to be marked, behind so many bytes.
+fn first_hidden(text: &str, mut from: usize) -> Option<(usize, char)> {
+    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t' | b'\n');
+    from += text.as_bytes()[from..]
+        .iter()
+        .take_while(|byte| is_plain(byte))
+        .count();
+    let mut flag_end = 0;
+    for (at, char) in text[from..].char_indices() {
+        let at = from + at;
+        if char == '\u{1f3f4}' {
+            flag_end = at + flag_len(&text[at..]);
+        }
+        if is_hidden(char) && at >= flag_end && !is_needed(&text[..at], char, &text[at..]) {
+            return Some((at, char));
+        }
     }
     None
 }
 
-/// Whether a joiner or selector makes one sign of its neighbours.
-fn is_needed(before: Option<char>, char: char, after: Option<char>) -> bool {
-    // Arabic and Indic letters, emoji: from U+0600 on scripts join.
-    let joins = |char: char| char >= '\u{600}' && !is_hidden(char) || char == '\u{fe0f}';
+/// How long a flag is with the tags that say of where it is: a country's letters and those of a part of it, and their end.
+fn flag_len(flag: &str) -> usize {
+    /// No part has a longer name.
+    const MOST_TAGS: usize = 6;
+    let is_tag =
+        |char: &char| matches!(char, '\u{e0030}'..='\u{e0039}' | '\u{e0061}'..='\u{e007a}');
+    let mut chars = flag.chars().skip(1).peekable();
+    let n_tags = std::iter::from_fn(|| chars.next_if(is_tag))
+        .take(MOST_TAGS)
+        .count();
+    match chars.next() {
+        Some('\u{e007f}') if n_tags > 0 => '\u{1f3f4}'.len_utf8() * (n_tags + 2),
+        _ => 0,
+    }
+}
+
+/// Whether what cannot be seen is spelling where it stands: of a script that is written with it, or of a sign that is made
+/// of several. `rest` begins with it.
+fn is_needed(before: &str, char: char, rest: &str) -> bool {
+    let last = before.chars().next_back().filter(|&last| !is_hidden(last));
+    let mut rest = rest.chars();
+    rest.next();
+    let next = rest.clone().next().filter(|&next| !is_hidden(next));
     match char {
-        '\u{200c}' | '\u{200d}' => before.is_some_and(joins) && after.is_some_and(joins),
-        '\u{fe0e}' | '\u{fe0f}' => before.is_some_and(|base| {
-            base >= '\u{2000}' && !is_hidden(base)
-                || matches!(base, '0'..='9' | '#' | '*' | '©' | '®')
+        // Letters join or do not, also at the end of a word and between two scripts; emoji are joined.
+        '\u{200c}' | '\u{200d}' => {
+            last.is_some_and(joins)
+                || next.is_some_and(joins)
+                || next.is_some_and(is_sign)
+                    && (last.is_some_and(is_sign) || before.ends_with('\u{fe0f}'))
+        }
+        // Between words that have no spaces between them.
+        '\u{200b}' => last.is_some_and(is_unspaced) && next.is_some_and(is_unspaced),
+        '\u{180b}'..='\u{180f}' => {
+            last.is_some_and(is_mongolian)
+                || char == '\u{180e}'
+                    && before.ends_with(|char| matches!(char, '\u{180b}'..='\u{180d}'))
+        }
+        '\u{fe00}'..='\u{fe0f}' => last.is_some_and(|base| {
+            base >= '\u{1000}' || matches!(base, '0'..='9' | '#' | '*' | '©' | '®')
         }),
+        '\u{e0100}'..='\u{e01ef}' => last.is_some_and(is_han),
+        // They say to which of two directions signs belong that have none.
+        '\u{34f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' => {
+            is_right_to_left(before.chars().rev()) || is_right_to_left(rest)
+        }
         _ => false,
     }
+}
+/// Arabic and its kin, and the scripts of India and around it.
+fn joins(char: char) -> bool {
+    matches!(char, '\u{600}'..='\u{109f}' | '\u{1700}'..='\u{1cff}' | '\u{a800}'..='\u{abff}')
+        || matches!(char, '\u{10a00}'..='\u{11fff}' | '\u{1e900}'..='\u{1e95f}')
+}
+
+/// What emoji are made of.
+fn is_sign(char: char) -> bool {
+    matches!(char, '\u{2190}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}')
+}
+
+/// Thai, Lao, Burmese and Khmer.
+fn is_unspaced(char: char) -> bool {
+    matches!(char, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}')
+}
+
+fn is_mongolian(char: char) -> bool {
+    matches!(char, '\u{1800}'..='\u{18af}')
+}
+
+fn is_han(char: char) -> bool {
+    matches!(char, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// Whether the next letter is of a script that is written from right to left.
+fn is_right_to_left(chars: impl Iterator<Item = char>) -> bool {
+    /// A letter farther away has other letters or words beside it.
+    const FAR_CHARS: usize = 16;
+    let mut near = chars
+        .take(FAR_CHARS)
+        .take_while(|&char| !is_hidden(char) && char != '\n');
+    let letter = near.find(|char| char.is_alphabetic());
+    letter.is_some_and(|letter| {
+        matches!(letter, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefe}')
+            || matches!(letter, '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
+    })
 }
 
 /// How a hidden character is written: `U+202E`.
@@ -148,9 +252,46 @@ mod tests {
             "👩\u{200d}💻 ❤\u{fe0f}\u{200d}🔥 1\u{fe0f}\u{20e3}",
             "क्\u{200d}ष",
             "a\tb\n漢字\u{3000}\u{a0}",
+            // Flags of parts of a country.
+            "🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}🏴\u{e0067}\u{e0062}\u{e0077}\u{e006c}\u{e0073}\u{e007f}!",
+            // Letters that are joined, or not, at the end of a word or beside another script.
+            "അവന്\u{200d} വന്നു.",
+            "র\u{200d}্য ක්\u{200d}ර ه\u{200d}. PDF\u{200c}ها",
+            // Variants of letters and signs.
+            "葛\u{e0100}飾 﨑\u{fe00} ∩\u{fe00} 0\u{fe00} ᠭ\u{180b}\u{180e}ᠠ",
+            "សួស្តី\u{200b}ពិភពលោក",
+            // To which words a sign belongs.
+            "שלום\u{200f}! C++\u{200e} טוב، \u{61c}-5 سلام",
         ] {
             assert_eq!(marked(text), text);
         }
+    }
+
+    #[test]
+    fn what_no_script_is_written_with_is_marked_beside_any() {
+        for (text, shown) in [
+            ("🏴\u{e0067}\u{e0062}x", "🏴<U+E0067><U+E0062>x"),
+            ("x\u{e0067}\u{e007f}", "x<U+E0067><U+E007F>"),
+            ("葛\u{e0100}\u{e0101}", "葛\u{e0100}<U+E0101>"),
+            ("a\u{fe00}\u{e0100}", "a<U+FE00><U+E0100>"),
+            ("漢\u{200d}字 a\u{200c}", "漢<U+200D>字 a<U+200C>"),
+            ("א\u{200f}\u{200e}\u{202e}ב", "א\u{200f}<U+200E><U+202E>ב"),
+            ("ชา\u{200b}x", "ชา<U+200B>x"),
+            ("x = 1 \u{200f}y", "x = 1 <U+200F>y"),
+        ] {
+            assert_eq!(marked(text), shown);
+        }
+        let long = format!("🏴{}\u{e007f}", "\u{e0061}".repeat(7));
+        assert!(marked(&long).starts_with("🏴<"));
+    }
+
+    #[test]
+    fn json_says_the_same_escaped() {
+        let json = "{\n  \"a\u{9b}\": \"\u{202e}\u{e0041}é\"\n}";
+        let escaped = escaped(json);
+        assert!(escaped.contains("\\u009b") && !escaped.contains('\u{202e}'));
+        let value = |json: &str| serde_json::from_str::<serde_json::Value>(json).unwrap();
+        assert_eq!(value(&escaped), value(json));
     }
 
     #[test]

@@ -11,6 +11,8 @@ mod openai;
 
 mod claude_prompt;
 
+mod early_answers;
+
 pub(crate) mod summary;
 
 mod markdown;

@@ -36,7 +36,7 @@ pub fn nodes(kind: &TextKind, source: &str, open: bool) -> Nodes {
         TextKind::Paragraph
         | TextKind::Heading(_)
         | TextKind::List { .. }
-        | TextKind::Quote
+        | TextKind::Quote { .. }
         | TextKind::Table { .. } => true,
     };
     if !has_markup || source.len() > MOST_BYTES {
@@ -46,7 +46,7 @@ pub fn nodes(kind: &TextKind, source: &str, open: bool) -> Nodes {
         TextKind::List { indent, .. } if *indent > 0 => dedented(source, usize::from(*indent)),
         _ => Cow::Borrowed(source),
     };
-    let mut tables = matches!(kind, TextKind::List { .. } | TextKind::Quote);
+    let mut tables = matches!(kind, TextKind::List { .. } | TextKind::Quote { .. });
     let mut number = None;
     let mut without_head = false;
     match kind {
@@ -58,6 +58,9 @@ pub fn nodes(kind: &TextKind, source: &str, open: bool) -> Nodes {
             }
         }
         TextKind::List { number: first, .. } => number = *first,
+        TextKind::Quote { resumes } if !resumes.is_empty() => {
+            source = format!("{resumes}{source}").into();
+        }
         _ => {}
     }
     if open {
@@ -112,10 +115,7 @@ pub fn code_text(source: &str, indent: u16) -> String {
     let mut text = String::with_capacity(source.len());
     for line in source.split_inclusive('\n') {
         let line = outdented(line, usize::from(indent));
-        text.extend(marks::stretches(&line).filter_map(|stretch| match stretch {
-            Stretch::Plain(plain) => Some(plain),
-            Stretch::Hidden(_) => None,
-        }));
+        text.extend(marks::seen(&line));
     }
     text
 }

@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use chat_event::compaction::Folded;
-use chat_event::{ChatEvent, Payload};
+use chat_event::{ChatEvent, Payload, Standing};
 
 use crate::block::{Block, BlockBody, BlockId, EventIdx, ResponseIdx, TextIdx, TurnIdx};
 use crate::feed::{Feed, Link, NO_ROW, Slot, UsageCounted};
@@ -107,6 +107,10 @@ pub struct ChatRenderer {
     agent_hues: Hues,
     /// The row of the session's beginning, the newest where it began again after its end.
     begun: Option<BlockId>,
+    /// What of it is past: when the newest turn began, and when the session ended.
+    standing: Standing,
+    /// Whether its folder is a guess.
+    is_cwd_guessed: bool,
     /// The row an event came to, by the hash of its id: for sources that take back what they sent.
     rows_of_ids: ByHash<BlockId>,
     /// The same of what is counted and makes no row.

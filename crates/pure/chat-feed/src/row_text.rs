@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::answers::told_answers;
 use crate::block::{Block, BlockBody, BlockId, FileEditBlock, ToolCallBlock};
+use crate::controls;
 use crate::feed::Feed;
 use crate::long_text;
 use crate::projections::plain::{blocks_text, reference_text};
@@ -102,12 +103,23 @@ pub fn row_text(feed: &Feed, id: BlockId, find: FindBody<'_>) -> Option<String> 
         | BlockBody::Gap(_)
         | BlockBody::TurnEnd(_) => return None,
     };
-    let text = text.trim_end();
-    (!text.is_empty()).then(|| text.to_owned())
+    to_copy(&text)
 }
 
-/// The whole answer that a row is a part of: all that was said in one go, as its Markdown. `None` where the row is of none.
+/// No more than is seen: what is copied may be pasted into a terminal.
+fn to_copy(text: &str) -> Option<String> {
+    let mut text = controls::copied(text);
+    text.truncate(text.trim_end().len());
+    (!text.is_empty()).then_some(text)
+}
+
+/// The whole answer that a row is a part of, or that a turn ended with: all that was said in one go, as its Markdown. `None`
+/// where the row is of none.
 pub fn answer_text(feed: &Feed, id: BlockId) -> Option<String> {
+    let id = match feed.block(id).body {
+        BlockBody::TurnEnd(_) => last_text(feed, id)?,
+        _ => id,
+    };
     let of = feed.block(id);
     let text_of = |id: &BlockId| {
         let block = feed.block(*id);
@@ -129,8 +141,18 @@ pub fn answer_text(feed: &Feed, id: BlockId) -> Option<String> {
     let mut texts: Vec<_> = rows.filter_map(|id| text_of(&id)).collect();
     texts.dedup();
     let whole = |text| feed.stream(text).trim().to_owned();
-    let answer = joined(texts.into_iter().map(whole), "\n\n");
-    (!answer.is_empty()).then_some(answer)
+    to_copy(&joined(texts.into_iter().map(whole), "\n\n"))
+}
+
+/// The last row of text of the turn that ends here.
+fn last_text(feed: &Feed, end: BlockId) -> Option<BlockId> {
+    let of = feed.block(end);
+    let mut before = std::iter::successors(feed.prev(end), |&id| feed.prev(id))
+        .map(|id| feed.block(id))
+        .take_while(|block| block.turn == of.turn);
+    let text = before
+        .find(|block| block.parent == of.parent && matches!(block.body, BlockBody::Text(_)))?;
+    Some(text.id)
 }
 
 /// A command with what it printed, or what was done with what came of it.

@@ -130,6 +130,13 @@ chat_event::pack_fields!(Turn {
     lines_removed
 });
 
+impl Turn {
+    /// Whether it began before another one. Without a name it stands where it came.
+    pub(crate) fn is_before(&self, other: &Turn) -> bool {
+        self.id.is_some() && self.started_ms.is_some() && self.started_ms < other.started_ms
+    }
+}
+
 /// One assistant message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {

@@ -18,6 +18,8 @@ pub use stack::Stack;
 
 /// A session that runs and of which nothing came for so long is quiet; one that rests for so long is as if it were over.
 const QUIET_MS: i64 = 5 * 60_000;
+/// What comes so long after it happened was read from a file. An agent's clock that is wrong is so by less.
+const LATE_MS: i64 = 10 * 60_000;
 
 /// So much of a made id tells it from others.
 const SHORT_ID: usize = 8;
@@ -196,7 +198,7 @@ impl Row {
         match self.outcome.as_deref() {
             // An end settles what was asked before it: who asks behind it goes on, and waits.
             _ if self.asks > 0 && !self.sample => State::NeedsYou,
-            _ if works && now_ms.saturating_sub(self.at_ms()) >= QUIET_MS => State::Quiet,
+            _ if works && now_ms.saturating_sub(self.changed_ms()) >= QUIET_MS => State::Quiet,
             _ if works => State::Running,
             Some("failed") => State::Failed,
             Some("interrupted") => State::Cancelled,
@@ -210,7 +212,7 @@ impl Row {
     /// Whether it was at work in the last minutes and may go on: by the times of its events too, because what an agent
     /// wrote long ago may have come just now.
     fn rests(&self, now_ms: i64) -> bool {
-        let at_ms = self.at_ms();
+        let at_ms = self.changed_ms();
         let at_ms = self
             .last_event_ms
             .map_or(at_ms, |last_ms| last_ms.min(at_ms));
@@ -243,11 +245,16 @@ impl Row {
         called(title, self.cwd.as_deref(), &self.id, by, told)
     }
 
-    /// When it last changed.
-    pub fn at_ms(&self) -> i64 {
+    /// When it last changed here.
+    pub fn changed_ms(&self) -> i64 {
         self.last_activity_ms
             .or(self.started_ms)
             .unwrap_or(i64::MIN)
+    }
+
+    /// When the last of it was: see [`last_ms`].
+    pub fn at_ms(&self) -> i64 {
+        last_ms(self.changed_ms(), self.last_event_ms)
     }
 
     /// How long it goes on, or went on: by the times of its events, which may have come long after they happened.
@@ -276,6 +283,12 @@ impl Row {
         let (used, size) = self.context_used.zip(self.context_size)?;
         (size > 0).then(|| (used.saturating_mul(100) / size).min(100))
     }
+}
+
+/// When the last of a session was: when it changed, and where its last event came late, when that happened.
+pub fn last_ms(changed_ms: i64, event_ms: Option<i64>) -> i64 {
+    let is_late = |event_ms: &i64| changed_ms.saturating_sub(*event_ms) >= LATE_MS;
+    event_ms.filter(is_late).unwrap_or(changed_ms)
 }
 
 /// A folder's last name: what a project is called.

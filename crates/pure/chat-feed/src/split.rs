@@ -7,6 +7,7 @@
 mod code;
 mod lines;
 mod list;
+mod quote;
 mod table;
 
 use std::ops::Range;
@@ -15,6 +16,7 @@ use crate::block::TextKind;
 use code::Code;
 use lines::Line;
 use list::List;
+use quote::Quote;
 use table::Table;
 
 pub(crate) use lines::cells;
@@ -64,13 +66,13 @@ enum Open {
         range: Range<usize>,
         last_line: usize,
     },
-    Quote(Range<usize>),
+    Quote(Box<Quote>),
     Table(Table),
     Code(Box<Code>),
     List(Box<List>),
     LongLine(Range<usize>),
 }
-chat_event::pack_variants!(Open { 0 => Nothing, 1 => Paragraph { range, last_line }, 2 => Quote(range), 3 => Table(table), 4 => Code(code), 5 => List(list), 6 => LongLine(range) });
+chat_event::pack_variants!(Open { 0 => Nothing, 1 => Paragraph { range, last_line }, 2 => Quote(quote), 3 => Table(table), 4 => Code(code), 5 => List(list), 6 => LongLine(range) });
 
 impl Splitter {
     /// All blocks of a text that is whole.
@@ -207,20 +209,14 @@ impl Open {
             return Open::Nothing;
         }
         if line.is_quote() {
-            return match self {
-                Open::Quote(range) if range.len() < BYTES_PER_ROW => {
-                    Open::Quote(range.start..line.range.end)
-                }
-                Open::Quote(range)
-                    if range.len() < MOST_BYTES_PER_ROW && !line.is_blank_quote() =>
-                {
-                    Open::Quote(range.start..line.range.end)
-                }
+            let quote = match self {
+                Open::Quote(quote) => quote.take_line(line, closed),
                 other => {
                     other.close(closed);
-                    Open::Quote(line.range.clone())
+                    Quote::begin(line)
                 }
             };
+            return Open::Quote(Box::new(quote));
         }
         if let Some(item) = line.item()
             && (item.interrupts || !matches!(self, Open::Paragraph { .. }))
@@ -235,10 +231,13 @@ impl Open {
     fn take_plain_line(self, line: &Line<'_>, closed: &mut Vec<Piece>) -> Open {
         match self {
             Open::Table(table) => Open::Table(table.take_row(line, closed)),
-            // A paragraph within a quote goes on without its mark.
-            Open::Quote(range) if range.len() < MOST_BYTES_PER_ROW => {
-                Open::Quote(range.start..line.range.end)
-            }
+            Open::Quote(quote) => match quote.take_lazy(line) {
+                Ok(quote) => Open::Quote(Box::new(quote)),
+                Err(quote) => {
+                    closed.push(quote.piece());
+                    Open::paragraph(line.range.clone())
+                }
+            },
             Open::Paragraph { range, last_line } => {
                 if let Some(table) = Table::under(line, last_line) {
                     if last_line > range.start {
@@ -291,10 +290,7 @@ impl Open {
                 range,
                 kind: TextKind::Paragraph,
             }),
-            Open::Quote(range) => closed.push(Piece {
-                range,
-                kind: TextKind::Quote,
-            }),
+            Open::Quote(quote) => closed.push(quote.piece()),
             Open::LongLine(range) => closed.push(Piece {
                 range,
                 kind: TextKind::LongLine,

@@ -1,5 +1,10 @@
 //! How long turns and calls took.
 
+use chat_event::payload::ToolResult;
+
+use crate::block::ToolCallBlock;
+use crate::tool::ToolStatus;
+
 /// How long something took, in milliseconds: what its source says, which knows of waits and of work before the first event
 /// came; where it does not say, the time from one event to another. `None` where neither is known, and where the clock
 /// ran back.
@@ -11,6 +16,24 @@ pub(crate) fn took_ms(
     to_ms: Option<i64>,
 ) -> Option<u64> {
     told_ms.or_else(|| between(from_ms, to_ms))
+}
+
+/// How long a call ran that began at `since_ms` ([`ToolCallBlock::runs_since_ms`]) and whose result came at `to_ms`, in
+/// milliseconds. When it was found out that there is no result does not say how long it ran.
+pub(crate) fn ran_ms(
+    result: &ToolResult,
+    since_ms: Option<i64>,
+    to_ms: Option<i64>,
+) -> Option<u64> {
+    let is_one = ToolStatus::of_result(result.error.as_ref(), false) != ToolStatus::NoResult;
+    took_ms(result.duration_ms, since_ms, to_ms.filter(|_| is_one))
+}
+
+impl ToolCallBlock {
+    /// From when on it runs, Unix epoch in milliseconds: from the answer where it had to wait for one.
+    pub fn runs_since_ms(&self) -> Option<i64> {
+        self.allowed_ms.or(self.called_ms)
+    }
 }
 
 /// The milliseconds between two times; `None` where one is not known or the clock ran back.

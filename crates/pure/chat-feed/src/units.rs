@@ -62,14 +62,8 @@ pub fn bytes(n_bytes: u64) -> String {
     match n_bytes {
         0..=999 => format!("{n_bytes} B"),
         1_000..=999_499 => format!("{} KB", (n_bytes + 500) / 1_000),
-        999_500..=999_999_999 => {
-            format!("{}.{} MB", n_bytes / 1_000_000, n_bytes / 100_000 % 10)
-        }
-        _ => format!(
-            "{}.{} GB",
-            n_bytes / 1_000_000_000,
-            n_bytes / 100_000_000 % 10
-        ),
+        999_500..=999_949_999 => tenths(n_bytes, 1_000_000, " MB"),
+        _ => tenths(n_bytes, 1_000_000_000, " GB"),
     }
 }
 
@@ -78,8 +72,14 @@ pub fn tokens(n_tokens: u64) -> String {
     match n_tokens {
         0..=999 => n_tokens.to_string(),
         1_000..=999_499 => format!("{}k", (n_tokens + 500) / 1_000),
-        _ => format!("{}.{}M", n_tokens / 1_000_000, n_tokens / 100_000 % 10),
+        _ => tenths(n_tokens, 1_000_000, "M"),
     }
+}
+
+/// Rounded to tenths of what `unit` stands for.
+fn tenths(n: u64, of: u64, unit: &str) -> String {
+    let tenths = n.saturating_add(of / 20) / (of / 10);
+    format!("{}.{}{unit}", tenths / 10, tenths % 10)
 }
 
 /// A model without the name of its family's maker and the day it was made: `opus-4-5` of `claude-opus-4-5-20251101`. The
@@ -156,7 +156,44 @@ pub fn first_line(text: &str, most_chars: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{duration, model};
+    use super::{bytes, duration, model, tokens};
+
+    /// A number and what its unit stands for.
+    fn number(told: &str) -> f64 {
+        let end = told
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(told.len());
+        let times = match told[end..].trim() {
+            "" | "B" => 1.0,
+            "k" | "KB" => 1e3,
+            "M" | "MB" => 1e6,
+            "GB" => 1e9,
+            unit => panic!("{unit}"),
+        };
+        told[..end].parse::<f64>().unwrap() * times
+    }
+
+    #[test]
+    fn more_is_never_told_as_less() {
+        for tells in [bytes, tokens] {
+            for around in [1_000, 1_000_000, 1_000_000_000] {
+                let mut most = 0.0;
+                for n in around - 60_000_u64.min(around)..around + 60_000 {
+                    let told = number(&tells(n));
+                    assert!(told >= most, "{n} is told as {}", tells(n));
+                    most = told;
+                }
+            }
+        }
+        assert_eq!(
+            [tokens(999_499), tokens(999_500), tokens(1_260_000)],
+            ["999k", "1.0M", "1.3M"]
+        );
+        assert_eq!(
+            [bytes(999_500), bytes(999_949_999), bytes(999_950_000)],
+            ["1.0 MB", "999.9 MB", "1.0 GB"]
+        );
+    }
 
     #[test]
     fn of_days_nobody_wants_the_hours() {

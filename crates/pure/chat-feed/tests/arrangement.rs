@@ -649,6 +649,32 @@ fn nothing_in_a_company_waits_when_its_calls_are_done() {
 }
 
 #[test]
+fn a_company_runs_since_its_first_call_was_let_run() {
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    shown.call("a", "Bash", None);
+    shown.call("b", "Bash", None);
+    let since = |shown: &Shown| {
+        let Row::Company(head) = shown.arrangement.row(shown.list[1]) else {
+            panic!("no company");
+        };
+        let company = shown.arrangement.company(shown.feed(), head).unwrap();
+        company.running_since_ms
+    };
+    assert_eq!(since(&shown), Some(3_000));
+    let ask = |id: &str| json!({"requestId": id, "toolCallId": id, "toolName": "Bash"});
+    let answer = |id: &str| json!({"requestId": id, "decision": "allow"});
+    shown.event("permission_request", "t1", None, ask("a"));
+    assert_eq!(since(&shown), Some(4_000));
+    shown.event("permission_request", "t1", None, ask("b"));
+    assert_eq!(since(&shown), None);
+    // The second is let run first.
+    shown.event("permission_resolved", "t1", None, answer("b"));
+    shown.event("permission_resolved", "t1", None, answer("a"));
+    assert_eq!(since(&shown), Some(7_000));
+}
+
+#[test]
 fn quiet_shows_prompts_and_answers_and_verbose_everything() {
     let quiet = Mode {
         verbosity: Verbosity::Quiet,

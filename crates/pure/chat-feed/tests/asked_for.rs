@@ -83,6 +83,38 @@ fn a_call_that_is_done_waits_no_more_whether_the_answer_was_told_or_not() {
     }
 }
 
+/// Some sources tell only at the end of the turn what was answered.
+#[test]
+fn nothing_is_asked_for_a_call_that_has_its_result() {
+    let answered = |result: Value| {
+        let events = log(&[
+            ("t", "turn_start", json!({"trigger": "user"})),
+            ("t", "tool_call", call()),
+            ("t", "permission_request", ask("p", "c")),
+            ("t", "permission_request", ask("q", "d")),
+            ("t", "tool_result", result),
+            ("t", "permission_request", ask("p", "c")),
+            (
+                "t",
+                "assistant_done",
+                json!({"messageId": "m", "text": "No."}),
+            ),
+            ("t", "permission_resolved", answer("p", "deny")),
+        ]);
+        let waiting = [4, 5, 7, 8].map(|n| replayed(&events[..n]).waiting_asks());
+        let renderer = replayed(&events);
+        let ask = asks(renderer.feed())[0];
+        assert!(ask.resolved.is_some() && !ask.expired);
+        (waiting, ask.answered_ms)
+    };
+    let failed = json!({"toolCallId": "c", "result": "No.", "error": {"message": "No."}});
+    assert_eq!(answered(failed), ([2, 1, 1, 1], Some(4_000)));
+    // That no result came tells nothing.
+    let none =
+        json!({"toolCallId": "c", "result": "", "error": {"code": "no_result", "message": ""}});
+    assert_eq!(answered(none), ([2, 2, 2, 1], Some(7_000)));
+}
+
 #[test]
 fn a_call_waits_until_all_that_is_asked_for_it_is_answered_or_expired() {
     let events = log(&[

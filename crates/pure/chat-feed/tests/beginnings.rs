@@ -2,7 +2,7 @@
 
 use chat_event::ChatEvent;
 use chat_feed::panel::raw_events;
-use chat_feed::projections::to_session_summary;
+use chat_feed::projections::{SessionOutcome, to_markdown, to_session_summary};
 use chat_feed::{BlockBody, ChatRenderer, FeedPatch};
 use serde_json::{Value, json};
 
@@ -129,4 +129,114 @@ fn a_sub_agent_that_begins_renames_nothing() {
     assert_eq!(summary.title.as_deref(), Some("Main"));
     assert_eq!(summary.cwd.as_deref(), Some("/w"));
     assert_eq!(summary.agents, ["Agent 1", "Agent 2"]);
+}
+
+/// A pipe takes the agent to run where it runs itself, until somebody tells where that is.
+#[test]
+fn a_guessed_folder_gives_way_to_the_one_that_is_told() {
+    let guess = |cwd: &str| json!({"cwd": cwd, "cwdGuessed": true});
+    let starts = [
+        json!({"agent": "Agent 1"}),
+        guess("/elsewhere"),
+        json!({"cwd": "/w"}),
+        json!({"cwd": "/w/src"}),
+        guess("/other"),
+    ];
+    let events = log(&starts.map(|start| ("session_start", start)));
+    let mut renderer = ChatRenderer::new();
+    renderer.replay_events(&events[..2]);
+    assert_eq!(told(&renderer), ["started: Agent 1 /elsewhere"]);
+    for event in &events[2..] {
+        renderer.render_event(event);
+    }
+    assert_eq!(renderer.feed().session().cwd.as_deref(), Some("/w"));
+    assert_eq!(told(&renderer), ["started: Agent 1 /w"]);
+    assert_eq!(to_session_summary(&events).cwd.as_deref(), Some("/w"));
+    let text = to_markdown(&events);
+    assert!(
+        text.contains("/w") && !text.contains("/elsewhere"),
+        "{text}"
+    );
+}
+
+/// Its file tells what was before, behind what its output told.
+#[test]
+fn what_is_told_of_the_past_neither_opens_the_session_anew_nor_is_its_newest_turn() {
+    let at = |at_ms: i64, turn: &str, kind: &str, payload: Value| {
+        let text = json!({"id": format!("{kind}-{at_ms}"), "timestamp": at_ms, "sessionId": "s", "type": kind,
+            "turnId": turn, "payload": payload});
+        ChatEvent::from_json(&text.to_string()).unwrap()
+    };
+    let mut events = vec![
+        at(
+            100,
+            "t2",
+            "session_start",
+            json!({"agent": "Agent 1", "model": "new"}),
+        ),
+        at(101, "t2", "user_message", json!({"text": "Second"})),
+        at(102, "t2", "assistant_done", json!({"text": "Done"})),
+        at(103, "t2", "turn_end", json!({"outcome": "completed"})),
+        at(104, "t2", "session_end", json!({"reason": "exit"})),
+        at(
+            10,
+            "t1",
+            "session_start",
+            json!({"model": "old", "mode": "plan"}),
+        ),
+        at(11, "t1", "user_message", json!({"text": "First"})),
+        at(12, "t1", "interrupt", json!({"reason": "user_cancel"})),
+    ];
+    let mut renderer = ChatRenderer::new();
+    renderer.replay_events(&events);
+    let session = renderer.feed().session();
+    assert!(session.ended.is_some());
+    assert_eq!(session.model.as_deref(), Some("new"));
+    let newest = renderer.feed().newest_turn().unwrap();
+    assert_eq!(newest.id.as_deref(), Some("t2"));
+    let outcome = |events: &[ChatEvent]| to_session_summary(events).outcome;
+    assert_eq!(outcome(&events), Some(SessionOutcome::Completed));
+    // What comes after that is news.
+    events.push(at(200, "t3", "session_start", json!({"model": "newest"})));
+    events.push(at(201, "t3", "user_message", json!({"text": "Third"})));
+    renderer.replay_events(&events);
+    assert!(renderer.feed().session().ended.is_none());
+    let newest = renderer.feed().newest_turn().unwrap();
+    assert_eq!(newest.id.as_deref(), Some("t3"));
+    assert_eq!(outcome(&events), Some(SessionOutcome::Running));
+}
+
+#[test]
+fn the_task_of_a_sub_agent_that_is_told_late_stands_above_its_work() {
+    let event = |id: &str, at_ms: i64, kind: &str, payload: Value| {
+        let within = (id != "call").then_some("agent");
+        let event = json!({"id": id, "timestamp": at_ms, "sessionId": "s", "type": kind, "turnId": "t",
+            "parentToolCallId": within, "payload": payload});
+        ChatEvent::from_json(&event.to_string()).unwrap()
+    };
+    let call =
+        |id: &str| json!({"toolCallId": id, "toolName": "Task", "kind": "agent", "args": {}});
+    let rows = |said: &[(&str, i64)]| {
+        let mut events = vec![
+            event("call", 1_000, "tool_call", call("agent")),
+            event("work", 1_300, "tool_call", call("inner")),
+        ];
+        let said = said.iter().copied();
+        events
+            .extend(said.map(|(id, at_ms)| event(id, at_ms, "user_message", json!({"text": id}))));
+        let mut renderer = ChatRenderer::new();
+        renderer.replay_events(&events);
+        let rows = renderer
+            .feed()
+            .rows()
+            .map(|block| block.event_id.to_string());
+        rows.filter(|id| !id.is_empty()).collect::<Vec<_>>()
+    };
+    assert_eq!(rows(&[("task", 1_100)]), ["call", "task", "work"]);
+    assert_eq!(rows(&[("more", 1_400)]), ["call", "work", "more"]);
+    assert_eq!(
+        rows(&[("task", 1_100), ("more", 1_200)]),
+        ["call", "task", "work", "more"],
+        "there is one task"
+    );
 }

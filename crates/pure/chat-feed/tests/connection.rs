@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use chat_event::ChatEvent;
 use chat_event::frame::{ClientFrame, Ev, Gap, Head, Hello, Open, Resume, ServerFrame};
-use chat_event::payload::{Notice, SessionEnd};
+use chat_event::payload::{Notice, SessionEnd, Usage};
 use chat_feed::connection::{Command, Failure, Follower, Input, Loss, Page, PageError, Status};
 use proptest::prelude::*;
 
@@ -686,11 +686,21 @@ fn a_session_that_ended_is_said_to_have_ended_until_it_goes_on() {
         events: vec![end],
     })));
     assert_eq!(world.told.last(), Some(&Status::Ended));
+    // What it spent may be told behind that, and is no going on.
+    let mut spent = ChatEvent::new("spent", 0, "s", Usage::default());
+    spent.seq = Some(sent + 2);
     world.input(Input::Frame(ServerFrame::Ev(Ev {
         sub,
         from: sent + 2,
         to: sent + 2,
-        events: vec![event(0, sent + 2)],
+        events: vec![spent],
+    })));
+    assert_eq!(world.told.last(), Some(&Status::Ended));
+    world.input(Input::Frame(ServerFrame::Ev(Ev {
+        sub,
+        from: sent + 3,
+        to: sent + 3,
+        events: vec![event(0, sent + 3)],
     })));
     assert_eq!(world.told.last(), Some(&Status::Live));
 }

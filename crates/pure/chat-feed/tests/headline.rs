@@ -36,6 +36,8 @@ fn what_is_said_beside_a_command_is_remarked() {
     let of_others =
         json!({"command": ["ls"], "workdir": "/w", "timeout": 5, "run_in_background": false});
     assert_eq!(remarks(of_others), ["in /w", "for 5.0 s at most"]);
+    let short = json!({"command": "ls", "timeout_ms": 500});
+    assert_eq!(remarks(short), ["for 0.5 s at most"]);
     let twice = json!({"command": "ls", "description": "ls"});
     assert_eq!(remarks(twice), [""; 0], "the command is said above");
     let odd = json!({"command": "ls", "description": {"a": 1}, "timeout": "soon", "workdir": ""});
@@ -187,4 +189,36 @@ fn a_search_of_the_web_is_none_that_fetches_and_a_servers_tool_bears_its_name() 
         )[1],
         "Lorentz Count"
     );
+}
+
+#[test]
+fn a_search_says_what_it_looks_for_and_where_below_the_sessions_folder() {
+    let seen = |path: &str| {
+        let args = json!({"pattern": "fn main", "path": path});
+        of_call("Grep", "search", args, |call| {
+            call.seen_from(Some("/home/dev/work"), &call.what().1)
+        })
+    };
+    assert_eq!(seen("/home/dev/work/a/b.rs"), "\"fn main\" in a/b.rs");
+    assert_eq!(seen("/home/dev/other"), "\"fn main\" in /home/dev/other");
+    for all in ["/home/dev/work", "/home/dev/work/", "."] {
+        assert_eq!(seen(all), "\"fn main\"", "{all}");
+    }
+    let read = json!({"file_path": "/home/dev/work/a.rs"});
+    let seen = of_call("Read", "read", read, |call| {
+        call.seen_from(Some("/home/dev/work"), &call.what().1)
+    });
+    assert_eq!(seen, "a.rs");
+}
+
+#[test]
+fn a_plan_of_steps_is_not_called_by_the_first_of_them() {
+    let plan = |plan: &str| said("ExitPlanMode", "plan", json!({"plan": plan}))[1].clone();
+    assert_eq!(plan("1. Read\n2. Edit README.md"), "Plan — 2 steps");
+    assert_eq!(plan("- Read it"), "Plan — 1 step");
+    assert_eq!(plan("# Plan: Move it\n\n1. Read"), "Plan Move it");
+    assert_eq!(plan("2 files are moved"), "Plan 2 files are moved");
+    let long = format!("1. Read\n{}", "2. Edit README.md\n".repeat(9_000));
+    let (object, _) = told("ExitPlanMode", "plan", json!({"plan": long}));
+    assert!(!object.starts_with("1."), "{object}");
 }

@@ -14,7 +14,8 @@ use chat_feed::panel::{
     AgentState, ChangedFile, FileChange, Scope, Sum, TreeRowKind, agents, edits_of, files, plan,
     raw_events, statistics, timeline,
 };
-use chat_feed::projections::to_session_summary;
+use chat_feed::projections::trace::Verbosity;
+use chat_feed::projections::{to_markdown, to_session_summary, to_tool_trace};
 use chat_feed::{BlockBody, BlockId, ChatRenderer, Feed};
 use proptest::prelude::*;
 use serde_json::{Value, json};

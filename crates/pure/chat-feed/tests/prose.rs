@@ -110,6 +110,23 @@ fn bare_addresses_are_links() {
         r#"p("xhttps://a.example " code("https://a.example"))"#,
     );
     // What is still being written is no link yet.
+    let link = r#"a[https://a.example/b]("https://a.example/b")"#;
+    for (before, after) in [
+        ("见 ", "。然后运行测试"),
+        ("（", "）"),
+        ("“", "”、"),
+        ("", "：x"),
+        ("", "…"),
+    ] {
+        check(
+            &format!("{before}https://a.example/b{after}"),
+            &format!("p(\"{before}\" {link} \"{after}\")").replace("\"\" ", ""),
+        );
+    }
+    check(
+        "https://a.example。更多",
+        r#"p(a[https://a.example]("https://a.example") "。更多")"#,
+    );
     assert_eq!(open("see https://docs.r"), r#"p("see https://docs.r")"#);
 }
 
@@ -135,7 +152,7 @@ fn what_names_an_address_is_shown() {
 fn an_address_is_named_thousands_of_times_without_a_parser_for_each() {
     for (line, n_lines) in [("- [a]:b\n", 4_000), (">- [a]:b\n", 3_600)] {
         let kind = if line.starts_with('>') {
-            TextKind::Quote
+            TextKind::Quote { resumes: "".into() }
         } else {
             TextKind::List {
                 indent: 0,
@@ -338,7 +355,7 @@ fn kinds() -> [TextKind; 7] {
     [
         TextKind::Paragraph,
         TextKind::Heading(1),
-        TextKind::Quote,
+        TextKind::Quote { resumes: "".into() },
         TextKind::LongLine,
         TextKind::List {
             indent: 2,

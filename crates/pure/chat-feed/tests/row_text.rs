@@ -71,6 +71,47 @@ fn a_command_that_failed_in_colours_is_copied_once() {
 }
 
 #[test]
+fn nothing_is_copied_that_is_not_seen_or_that_a_terminal_obeys() {
+    let bad = "ls\u{1b}[201~\rrm\u{202e} -rf\u{200b}\u{0} 👩\u{200d}💻\tx\u{9b}31m";
+    let clean = "ls\nrm -rf 👩\u{200d}💻\tx";
+    let call =
+        |name: &str, args: Value| json!({"toolCallId": name, "toolName": name, "args": args});
+    let renderer = session(&[
+        ("user_message", json!({"text": bad})),
+        ("assistant_done", json!({"text": bad})),
+        ("tool_call", call("Read", json!({"file_path": "a"}))),
+        ("tool_result", json!({"toolCallId": "Read", "result": bad})),
+        ("tool_call", call("Bash", json!({"command": bad}))),
+        ("tool_call", call("mcp", json!({"deep": {"text": bad}}))),
+        (
+            "permission_request",
+            json!({"requestId": "p", "toolName": "Bash", "args": {"command": bad}}),
+        ),
+        (
+            "question_request",
+            json!({"requestId": "q", "questions": [{"id": "1", "text": bad, "options": []}]}),
+        ),
+        ("error", json!({"code": "x", "message": bad})),
+        ("notice", json!({"level": "info", "text": bad})),
+    ]);
+    let feed = renderer.feed();
+    let ids: Vec<BlockId> = feed.rows().map(|block| block.id).collect();
+    let texts = ids
+        .iter()
+        .filter_map(|id| row_text(feed, *id, &mut |_, _| None));
+    let texts: Vec<String> = texts.collect();
+    for text in &texts {
+        let is_bad = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+        assert!(!text.contains(is_bad), "{text:?}");
+        assert!(!text.contains(['\u{202e}', '\u{200b}']), "{text:?}");
+    }
+    let n_clean = texts.iter().filter(|text| text.contains(clean)).count();
+    assert!(n_clean >= 7, "{texts:#?}");
+    let answer = row(feed, is_text);
+    assert_eq!(answer_text(feed, answer).as_deref(), Some(clean));
+}
+
+#[test]
 fn a_failure_is_copied_as_it_is_shown_without_the_tags_around_it() {
     let said = "<tool_use_error>File has not been read yet.</tool_use_error>";
     let renderer = session(&[
@@ -200,6 +241,7 @@ fn a_row_of_an_answer_is_its_markdown_and_the_answer_all_of_it() {
             json!({"toolCallId": "a", "result": [{"type": "text", "text": "yes"}]}),
         ),
         ("assistant_done", json!({"text": answer, "part": 1})),
+        ("turn_end", json!({"outcome": "completed"})),
     ]);
     let feed = renderer.feed();
     let texts: Vec<BlockId> = feed
@@ -212,6 +254,8 @@ fn a_row_of_an_answer_is_its_markdown_and_the_answer_all_of_it() {
         assert_eq!(answer_text(feed, *id).unwrap(), answer.trim_end());
     }
     assert_eq!(answer_text(feed, texts[0]).unwrap(), "I look first.");
+    let end = row(feed, |body| matches!(body, BlockBody::TurnEnd(_)));
+    assert_eq!(answer_text(feed, end).unwrap(), answer.trim_end());
     let call = row(feed, is_call);
     assert_eq!(answer_text(feed, call), None);
     let told = "Ask x\n\n{\"name\":\"x\",\"n\":2}\n\nyes";

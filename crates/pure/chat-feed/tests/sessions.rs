@@ -82,14 +82,45 @@ fn a_session_lasted_as_long_as_its_events_say_whenever_they_came() {
         ..row("s1", "ended", 5_000)
     };
     assert_eq!(one.lasted_ms(NOW_MS), Some(800));
-    // One that goes on has lasted from then on, too.
+    // One that goes on has lasted from then on, too: from when its events came, or happened where they came late.
     one.status = "busy".to_owned();
+    assert_eq!(one.lasted_ms(NOW_MS), Some((NOW_MS - 1_000) as u64));
+    let came_ms = NOW_MS - 6_000;
+    one.started_ms = Some(came_ms);
+    one.last_event_ms = Some(came_ms + 800);
     assert_eq!(one.lasted_ms(NOW_MS), Some(5_800));
+    one.started_ms = Some(1_000);
     one.last_event_ms = Some(0);
     one.status = "idle".to_owned();
     assert_eq!(one.lasted_ms(NOW_MS), None);
     one.started_ms = None;
     assert_eq!(one.lasted_ms(NOW_MS), None);
+}
+
+#[test]
+fn what_came_long_after_it_happened_stands_by_when_that_was() {
+    const DAYS_MS: i64 = 9 * 86_400_000;
+    let came_now = |id: &str, ago_ms: i64| Row {
+        started_ms: Some(NOW_MS - ago_ms - 1_000),
+        last_event_ms: Some(NOW_MS - ago_ms),
+        ..row(id, "ended", 0)
+    };
+    let mut late = came_now("late", DAYS_MS);
+    assert_eq!(late.at_ms(), NOW_MS - DAYS_MS);
+    assert_eq!(Section::of(&late, CLOCK), Section::Older);
+    // A clock that is some minutes off moves nothing.
+    for off_ms in [300_000, -DAYS_MS] {
+        assert_eq!(came_now("off", off_ms).at_ms(), NOW_MS, "{off_ms}");
+    }
+    let rows = of(vec![
+        came_now("late", 300_000_000),
+        row("here", "ended", 200_000_000),
+    ]);
+    assert_eq!(ids(&rows, "")[0].1, ["here", "late"]);
+    // It is unread, since it is news here; and whoever waits has waited for as long as it goes on.
+    assert!(Seen::from(NOW_MS - 1).is_unread(&late, NOW_MS));
+    late.asks = 1;
+    assert_eq!(late.lasted_ms(NOW_MS), Some(9 * 86_400_000 + 1_000));
 }
 
 #[test]
@@ -271,7 +302,7 @@ fn a_session_that_has_not_ended_is_not_done_and_stays_in_its_place_between_its_t
     let mut late = turn("s", "idle", 3, 5);
     late.last_event_ms = Some(NOW_MS - 86_400_000);
     assert_eq!(state(&late), State::Done);
-    assert_eq!(Section::of(&late, CLOCK), Section::EarlierToday);
+    assert_eq!(Section::of(&late, CLOCK), Section::Yesterday);
 
     let mut rows = of(vec![
         turn("older", "busy", 1, 90),
@@ -327,6 +358,52 @@ fn words_and_names_are_found() {
     }
     // What is not typed to its end hides nothing.
     assert_eq!(rows.arrange(&Filter::parse("agent:"), CLOCK).n_shown, 2);
+}
+
+#[test]
+fn a_chosen_value_is_the_whole_name() {
+    let session = |id: &str, agent: &str, cwd: &str| Row {
+        agent: Some(agent.to_owned()),
+        cwd: Some(cwd.to_owned()),
+        ..row(id, "idle", 5)
+    };
+    let rows = of(vec![
+        session("one", "Claude Code 2.1", "/w/app"),
+        session("two", "Claude Code Router 1", "/w/my app"),
+        session("three", "Codex", "/w/app-server"),
+    ]);
+    let n_shown = |text: &str| rows.arrange(&Filter::parse(text), CLOCK).n_shown;
+    for (facet, value, others) in [
+        (Facet::Project, "app", 3),
+        (Facet::Project, "my app", 1),
+        (Facet::Agent, "Claude Code", 2),
+        (Facet::Agent, "Codex", 1),
+    ] {
+        let text = Filter::with("", facet, Some(value));
+        assert_eq!(n_shown(&text), 1, "{text}");
+        let filter = Filter::parse(&text);
+        assert_eq!(filter.value(facet), Some(&*value.to_lowercase()));
+        // What is typed, or has an open quote, is a part.
+        let open = text.strip_suffix('"').unwrap();
+        assert_eq!(n_shown(open), others, "{open}");
+        assert_eq!(Filter::parse(open).value(facet), None);
+        assert_eq!(Filter::with(&text, facet, None), "");
+    }
+    assert_eq!(n_shown("agent:\"claude code 2.1\""), 1);
+}
+
+#[test]
+fn a_state_that_there_is_not_is_refused_with_those_there_are() {
+    let refusal = |text: &str| Filter::parse(text).refusal();
+    for text in ["", "is:", "is:done x", "is:LIVE", "project:odd"] {
+        assert_eq!(refusal(text), None, "{text}");
+    }
+    assert_eq!(
+        refusal("is:idle is:open").as_deref(),
+        Some(
+            "`is:open` is none of waiting, needs-you, running, quiet, idle, live, failed, cancelled, interrupted, done"
+        )
+    );
 }
 
 #[test]

@@ -111,6 +111,20 @@ fn progress_on_one_line_is_its_last_state() {
 }
 
 #[test]
+fn a_combining_mark_with_nothing_before_it_is_left_out_and_counted() {
+    for (text, shown) in [("abc\r\u{301}", "abc"), ("abc\r\u{301}x", "xbc")] {
+        let lines = lines_of(text);
+        assert_eq!(
+            (&*lines[0].text, lines[0].cut_bytes),
+            (shown, 2),
+            "{text:?}"
+        );
+    }
+    assert_eq!(texts("abc\rx\u{301}"), ["x\u{301}bc"]);
+    assert_eq!(texts("\u{301}x"), ["\u{301}x"]);
+}
+
+#[test]
 fn progress_on_several_lines_is_its_last_state() {
     // npm, docker: up, erase what is below, write again.
     assert_eq!(

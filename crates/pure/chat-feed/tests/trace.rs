@@ -405,6 +405,44 @@ fn a_sub_agent_that_is_stopped_stops_nothing_beside_it() {
 }
 
 #[test]
+fn what_runs_in_the_background_goes_on_behind_the_end_of_its_turn() {
+    let agent = |id: &str| json!({"toolCallId": id, "toolName": "Task", "args": {"description": "Count files"}});
+    let bash = |id: &str| json!({"toolCallId": id, "toolName": "Bash", "args": {"command": id}});
+    let mut told = events(&[
+        (0, "tool_call", agent("a")),
+        (
+            0,
+            "tool_result",
+            json!({"toolCallId": "a", "result": "", "summary": "started in the background"}),
+        ),
+        (0, "tool_call", bash("sleep")),
+        (0, "tool_call", agent("b")),
+        (0, "tool_call", bash("lost")),
+        (10, "turn_end", json!({"outcome": "completed"})),
+        (
+            60,
+            "tool_result",
+            json!({"toolCallId": "sleep", "result": "1"}),
+        ),
+    ]);
+    told[2].parent_tool_call_id = Some("a".to_owned());
+    told[4].parent_tool_call_id = Some("b".to_owned());
+    assert_eq!(
+        to_tool_trace(&told, Verbosity::Normal)
+            .lines()
+            .collect::<Vec<_>>(),
+        [
+            "[1] ▶ Turn 1",
+            "[TOOL] task: Count files (started in the background)",
+            "[TOOL] task: Count files (no result)",
+            "  [TOOL] bash: lost (no result)",
+            "[1] ✓ Turn 1",
+            "  [TOOL] bash: sleep (1 line) — 0.1s",
+        ]
+    );
+}
+
+#[test]
 fn several_sessions_and_several_turns_are_told_apart() {
     let call = |session: &str, turn: &str, id: &str| {
         let line = json!({
@@ -593,6 +631,18 @@ One.
 
 Two.",
     );
+    // One source tells its pieces, another one the whole of it, and nothing of its parts.
+    let mut told = events(&[
+        (0, "assistant_chunk", json!({"text": "One.\n", "part": 0})),
+        (0, "assistant_chunk", json!({"text": "Tw", "part": 1})),
+        (0, "assistant_done", json!({"text": "One.\n\nTwo."})),
+        (0, "turn_end", json!({"outcome": "completed"})),
+        (0, "retract", json!({"eventIds": ["e0", "e1"]})),
+    ]);
+    for event in &mut told[..2] {
+        event.response_id = Some("r".to_owned());
+    }
+    assert_eq!(to_tool_trace(&told, Verbosity::Quiet), "One.\n\nTwo.\n");
     // More than is kept is handed on in parts, and no byte of it twice.
     let long: String = (0..200_000).map(|nth| format!("{nth}\n")).collect();
     let mut told: Vec<_> = long
@@ -609,6 +659,56 @@ Two.",
     told.push((0, "assistant_done", json!({"text": long, "part": 0})));
     let trace = to_tool_trace(&events(&told), Verbosity::Quiet);
     assert_eq!(trace, long);
+}
+
+#[test]
+fn a_compaction_that_another_one_stands_for_is_told_and_counted_once() {
+    let mut told = vec![
+        (0, "compaction", json!({"trigger": "manual"})),
+        (0, "retract", json!({"eventIds": ["e0"]})),
+        (
+            0,
+            "compaction",
+            json!({"trigger": "manual", "tokensBefore": 9}),
+        ),
+    ];
+    let line = "[INFO] context made shorter (manual)";
+    let count = |told: &[(i64, &str, Value)]| {
+        let events = events(told);
+        let trace = to_tool_trace(&events, Verbosity::Normal);
+        let summary = chat_feed::projections::to_session_summary(&events);
+        (trace.matches(line).count(), summary.compactions)
+    };
+    assert_eq!(count(&told), (1, 1));
+    told.push((1, "compaction", json!({"trigger": "manual"})));
+    assert_eq!(count(&told), (2, 2));
+}
+
+#[test]
+fn what_was_said_before_a_result_is_the_answer_where_nothing_follows() {
+    let call = json!({"toolCallId": "1", "toolName": "Bash", "args": {"command": "watch"}});
+    let result =
+        json!({"toolCallId": "1", "result": "", "summary": "still running when the turn ended"});
+    let mut told = vec![
+        (0, "tool_call", call),
+        (0, "assistant_done", json!({"text": "It runs."})),
+        (0, "tool_result", result),
+        (0, "turn_end", json!({"outcome": "completed"})),
+    ];
+    check(Verbosity::Quiet, &told, "It runs.");
+    told.insert(3, (0, "assistant_done", json!({"text": "It is done."})));
+    check(Verbosity::Quiet, &told, "It is done.");
+    check(
+        Verbosity::Verbose,
+        &told,
+        "\
+[1] ▶ Turn 1
+[TOOL] bash: watch (running…)
+[TOOL] bash: watch (still running when the turn ended)
+  │ It runs.
+[1] ✓ Turn 1
+It is done.",
+    );
 }
 
 proptest! {

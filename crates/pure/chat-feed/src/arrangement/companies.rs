@@ -58,7 +58,7 @@ pub struct Company {
     pub denied: u32,
     /// Of a group the sum of its members' durations, of parallel calls the longest, in milliseconds.
     pub duration_ms: Option<u64>,
-    /// When the first of those that run was called, Unix epoch in milliseconds.
+    /// From when on the first of those that run does, Unix epoch in milliseconds.
     pub running_since_ms: Option<i64>,
 }
 
@@ -259,7 +259,8 @@ impl Company {
             self.waiting += 1;
         } else if runs && !call.denied {
             self.running += 1;
-            self.running_since_ms = self.running_since_ms.or(call.called_ms);
+            let since_ms = [self.running_since_ms, call.runs_since_ms()];
+            self.running_since_ms = since_ms.into_iter().flatten().min();
         }
         self.failed += u32::from(call.status == ToolStatus::Failed);
         self.denied += u32::from(call.status == ToolStatus::Denied);

@@ -103,11 +103,12 @@ impl Arrangement {
                 duration_ms: None,
             });
             work.count(feed.block(id));
-            if let BlockBody::FileEdit(edit) = &feed.block(id).body
-                && paths.insert(edit.edit.file_path.as_str())
-                && !moved_from(&edit.edit).is_some_and(|old| paths.remove(old))
-            {
-                work.files_edited += 1;
+            if let BlockBody::FileEdit(edit) = &feed.block(id).body {
+                paths.insert(edit.edit.file_path.as_str());
+                if let Some(old) = moved_from(&edit.edit) {
+                    paths.remove(old);
+                }
+                work.files_edited = u32::try_from(paths.len()).unwrap_or(u32::MAX);
             }
         }
         let told_ms = rows().find_map(|id| match &feed.block(id).body {

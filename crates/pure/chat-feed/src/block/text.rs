@@ -32,7 +32,10 @@ pub enum TextKind {
         number: Option<u64>,
     },
     /// Quoted lines.
-    Quote,
+    Quote {
+        /// What opens the code fence again that was open where they begin; empty where none was.
+        resumes: Box<str>,
+    },
     /// Rows of a table.
     Table {
         /// How the columns are aligned.
@@ -45,7 +48,7 @@ pub enum TextKind {
     /// A stretch of a line that is too long for markup.
     LongLine,
 }
-chat_event::pack_variants!(TextKind { 0 => Paragraph, 1 => Heading(level), 2 => Code { language, indent, depth, begins, ends }, 3 => List { indent, depth, number }, 4 => Quote, 5 => Table { columns, begins }, 6 => Rule, 7 => LongLine });
+chat_event::pack_variants!(TextKind { 0 => Paragraph, 1 => Heading(level), 2 => Code { language, indent, depth, begins, ends }, 3 => List { indent, depth, number }, 4 => Quote { resumes }, 5 => Table { columns, begins }, 6 => Rule, 7 => LongLine });
 
 /// Which side the cells of a column keep to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use chat_event::frame::ClientFrame;
 
 use super::backoff::{Backoff, Liveness};
 use super::polling::SOCKET_AGAIN_MS;
-use super::{Command, Input, Loss, Status};
+use super::{Command, Input, Loss, Over, Status};
 use crate::inbox::Inbox;
 
 /// How long a hole may stand before it is filled from the log: what is late may be in the next frame.
@@ -43,8 +43,7 @@ pub struct Follower {
     hole_since_ms: Option<f64>,
     acked: u64,
     ack_due_ms: Option<f64>,
-    /// The newest event ended the session.
-    has_ended: bool,
+    over: Over,
     is_caught_up: bool,
     told: Option<Status>,
     /// What was said of answers.
@@ -99,7 +98,7 @@ impl Follower {
             hole_since_ms: None,
             acked: 0,
             ack_due_ms: None,
-            has_ended: false,
+            over: Over::default(),
             is_caught_up: false,
             told: None,
             may_answer: false,
@@ -282,7 +281,7 @@ impl Step<'_> {
 
     fn tell_place(&mut self) {
         let status = match self.follower.state {
-            _ if self.follower.has_ended => Status::Ended,
+            _ if self.follower.over.is_over() => Status::Ended,
             State::Polling { .. } => Status::Polling,
             _ => Status::Live,
         };

@@ -108,7 +108,15 @@ pub(super) fn chunk(
             Item::Note(file) => {
                 if let Some(patch_file) = list.patch.files.get(file as usize) {
                     to.put(Strokes::DIV, "diff__note");
-                    to.put(Strokes::TEXT, list.note(patch_file));
+                    to.put(Strokes::TEXT, &list.note(patch_file));
+                    to.close();
+                }
+            }
+            Item::Mode(file) => {
+                let patch_file = list.patch.files.get(file as usize);
+                if let Some(mode) = patch_file.and_then(super::mode_of) {
+                    to.put(Strokes::DIV, "diff__note");
+                    to.put(Strokes::TEXT, &mode);
                     to.close();
                 }
             }
@@ -162,8 +170,11 @@ fn head_of_file(list: &DiffList, file: &PatchFile, to: &mut Strokes) {
         Change::Renamed => "renamed",
         Change::Modified => "",
     };
-    if !badge.is_empty() {
-        to.span("subtle", badge);
+    let mode = super::mode_of(file);
+    for badge in [badge, mode.as_deref().unwrap_or_default()] {
+        if !badge.is_empty() {
+            to.span("subtle", badge);
+        }
     }
     if !file.hunks.is_empty() {
         to.span("plus", &format!("+{}", file.lines_added()));

@@ -133,6 +133,91 @@ fn the_line_beside_a_button_is_found_again_when_more_is_shown() {
     }
 }
 
+/// A file of 100 lines in which lines 20, 50 and 80 differ, and where `blank` says in white space alone.
+fn of_a_file_with(blank: [bool; 3]) -> (DiffList, String) {
+    let old: Vec<String> = (1..=100).map(|n| format!("line {n}\n")).collect();
+    let mut new = old.clone();
+    for (at, blank) in [19, 49, 79].into_iter().zip(blank) {
+        new[at] = match blank {
+            true => format!("  {}", old[at]),
+            false => format!("new {}", old[at]),
+        };
+    }
+    let (old, new) = (old.concat(), new.concat());
+    let diff = chat_diff::diff_texts("a.rs", Some(&old), Some(&new));
+    let mut list = DiffList::read(&diff.text, "").unwrap();
+    list.offer_widening();
+    list.show(shown(false, Space::Ignored));
+    (list, old)
+}
+
+/// Buttons of all heads that are shown, and of the end.
+fn all_buttons(list: &DiffList) -> Vec<Widening> {
+    let heads = list.items().iter().filter_map(|item| match item {
+        Item::Hunk(_, hunk) => Some(Some(*hunk)),
+        Item::End(_) => Some(None),
+        _ => None,
+    });
+    let buttons = heads.flat_map(|head| list.buttons(head));
+    buttons.map(|(what, _)| what).collect()
+}
+
+#[test]
+fn every_button_shows_more_where_hunks_are_hidden() {
+    let (list, _) = of_a_file_with([false, true, false]);
+    assert_eq!(
+        names(&list, Some(2)),
+        [
+            "below:0 ↓ Show 20 lines",
+            "above:2 ↑ Show 20 lines",
+            "all-above:2 Show all 53 lines"
+        ]
+    );
+    for blank in [
+        [true, false, false],
+        [false, true, false],
+        [false, false, true],
+        [false, true, true],
+        [true, false, true],
+    ] {
+        let n_buttons = all_buttons(&of_a_file_with(blank).0).len();
+        assert!(n_buttons >= 3);
+        for nth in 0..n_buttons {
+            let (mut list, old) = of_a_file_with(blank);
+            let mut what = all_buttons(&list)[nth];
+            let mut n_pressed = 0;
+            loop {
+                let n_items = list.items().len();
+                list.ask(what);
+                list.widen(&old).unwrap();
+                assert!(list.items().len() > n_items, "{blank:?} {what:?}");
+                n_pressed += 1;
+                let Some(next) = all_buttons(&list).first().copied() else {
+                    break;
+                };
+                what = next;
+            }
+            assert!(n_pressed < 12, "{n_pressed}");
+            // A head, 100 lines, and the old ones of what was changed.
+            let n_changed = blank.iter().filter(|blank| !**blank).count();
+            assert_eq!(list.items().len(), 101 + n_changed, "{blank:?}");
+        }
+        let (mut list, old) = of_a_file_with(blank);
+        list.ask(*all_buttons(&list).last().unwrap());
+        list.widen(&old).unwrap();
+        assert!(!list.has_end(), "{blank:?}");
+    }
+}
+
+#[test]
+fn a_line_that_is_hidden_is_passed_over_for_one_that_is_not() {
+    let (mut list, _) = of_a_file_with([true, false, false]);
+    let item = list.seek(&|line| line.contains("line 20") || line.contains("line 80"));
+    let line = item.and_then(|item| list.numbers(list.items()[item]));
+    assert_eq!(line, Some([Some(80), None]));
+    assert_eq!(list.seek(&|line| line.contains("line 20")), None);
+}
+
 #[test]
 fn another_text_is_not_shown_as_the_files() {
     let (mut list, old) = of_a_file();
@@ -264,6 +349,36 @@ fn made_files_binaries_and_renames_are_one_line() {
     assert_eq!(names(&list)[1], "@@ -1,1 +1,1 @@");
     list.toggle(1);
     assert_eq!(names(&list)[5], "Show diff (viewed, 2 lines)");
+}
+
+#[test]
+fn what_became_of_a_mode_is_said_whatever_else_changed() {
+    let lines = |diff: &str| drawn(&DiffList::read(diff, "").unwrap(), &BTreeMap::new());
+    let mode = "diff --git a/x b/x\nold mode 100644\nnew mode 100755\n";
+    let link =
+        "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+x\n";
+    let hunk = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n";
+    assert_eq!(lines(mode), ["Only its mode differs (mode 644 → 755)"]);
+    assert_eq!(lines(&format!("{mode}{hunk}"))[0], "mode 644 → 755");
+    assert_eq!(lines(link)[..2], ["link", "@@ -0,0 +1,1 @@"]);
+    let several = lines(&format!("{mode}{hunk}{link}"));
+    assert_eq!(
+        [&*several[0], &*several[4]],
+        ["xmode 644 → 755+1−1", "lnewlink+1−0"]
+    );
+    for (headers, note) in [
+        (
+            "new file mode 100644\nindex 0000000..e69de29\n",
+            "New and empty",
+        ),
+        ("new file mode 100755\n", "New and empty (mode 755)"),
+        ("deleted file mode 100644\n", "Deleted, it was empty"),
+    ] {
+        assert_eq!(lines(&format!("diff --git a/x b/x\n{headers}")), [note]);
+    }
+    // Cut off before its lines, of a file nothing is known.
+    let cut = "diff --git a/x b/x\nnew file mode 100644\n--- /dev/null\n+++ b/x\n";
+    assert!(DiffList::read(cut, "").is_none());
 }
 
 #[test]

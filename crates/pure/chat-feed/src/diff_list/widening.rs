@@ -3,7 +3,9 @@
 //! Buttons stand in the heads of hunks, for what the file has between them, and below the last one. The diff itself is
 //! widened by `chat_diff::widen`; where the file's old text comes from is for the page.
 
-use chat_diff::{Around, Change, Error, Patch, widen};
+use std::ops::Range;
+
+use chat_diff::{Around, Change, Error, widen};
 
 use super::{DiffList, Item, Side, digits};
 use crate::units;
@@ -64,8 +66,8 @@ pub(super) struct State {
     around: Vec<Around>,
     /// By hunk that is shown, the first and the last of those that were told which it holds; empty before the first.
     holds: Vec<(usize, usize)>,
-    /// Lines of the file above each hunk and below the last, once they are known.
-    left_out: Vec<u32>,
+    /// Lines of the file below the last hunk, once it is known how many it has.
+    left_below: Option<u32>,
 }
 
 impl DiffList {
@@ -103,25 +105,45 @@ impl DiffList {
         let (first, last) = self.widened.holds.get(at).copied().unwrap_or((at, at));
         let n_told = match self.widened.holds.last() {
             Some((_, last)) => last + 1,
-            None => self.patch.files.first().map_or(0, |file| file.hunks.len()),
+            None => self.n_hunks(),
         };
         if last >= n_told {
             return;
         }
-        let around = &mut self.widened.around;
-        around.resize(n_told, Around::default());
-        let more = |lines: &mut u32, all: bool| {
-            *lines = if all {
-                u32::MAX
-            } else {
-                lines.saturating_add(STEP_LINES)
+        // Between hunks that are shown there may be some that are not: all of it is all that is there with them.
+        let holds = |hunk: usize| {
+            self.widened
+                .holds
+                .get(hunk)
+                .copied()
+                .unwrap_or((hunk, hunk))
+        };
+        let above: Vec<usize> = match what {
+            Widening::Above(_) => vec![first],
+            Widening::AllAbove(_) => {
+                let from = self.shown_before(hunk).map_or(0, |before| before + 1);
+                (from..=hunk).map(|hunk| holds(hunk as usize).0).collect()
+            }
+            Widening::Below(_) | Widening::AllBelow(_) => Vec::new(),
+        };
+        let below: Vec<usize> = match what {
+            Widening::Below(_) => vec![last],
+            Widening::AllBelow(_) => (at..self.n_hunks()).map(|hunk| holds(hunk).1).collect(),
+            Widening::Above(_) | Widening::AllAbove(_) => Vec::new(),
+        };
+        let more = |lines: &mut u32| {
+            *lines = match what {
+                Widening::AllAbove(_) | Widening::AllBelow(_) => u32::MAX,
+                Widening::Above(_) | Widening::Below(_) => lines.saturating_add(STEP_LINES),
             };
         };
-        match what {
-            Widening::Above(_) => more(&mut around[first].above, false),
-            Widening::AllAbove(_) => more(&mut around[first].above, true),
-            Widening::Below(_) => more(&mut around[last].below, false),
-            Widening::AllBelow(_) => more(&mut around[last].below, true),
+        let around = &mut self.widened.around;
+        around.resize(n_told, Around::default());
+        for told in above {
+            more(&mut around[told].above);
+        }
+        for told in below {
+            more(&mut around[told].below);
         }
     }
 
@@ -145,7 +167,7 @@ impl DiffList {
         self.digits = digits(&self.patch);
         self.widened.told = Some(told);
         self.widened.holds = widened.holds;
-        self.widened.left_out = widened.left_out;
+        self.widened.left_below = widened.left_out.last().copied();
         self.arrange();
         Ok(())
     }
@@ -171,7 +193,7 @@ impl DiffList {
         self.items.iter().position(is_it)
     }
 
-    fn numbers(&self, item: Item) -> Option<Numbers> {
+    pub(super) fn numbers(&self, item: Item) -> Option<Numbers> {
         let Item::Line(file, hunk, row, side) = item else {
             return None;
         };
@@ -185,9 +207,27 @@ impl DiffList {
         ])
     }
 
-    /// Whether the file may go on below the last hunk.
+    /// Whether the file may go on below the last hunk that is shown.
     pub(super) fn has_end(&self) -> bool {
-        self.widened.can && self.widened.left_out.last() != Some(&0)
+        self.widened.can && self.gap_below() != Some(0)
+    }
+
+    fn n_hunks(&self) -> usize {
+        self.patch.files.first().map_or(0, |file| file.hunks.len())
+    }
+
+    /// The last hunk before one that is shown.
+    fn shown_before(&self, hunk: u32) -> Option<u32> {
+        let rows = self.rows.first()?;
+        let is_shown = |at: &u32| {
+            rows.get(*at as usize)
+                .is_some_and(|rows| self.is_shown(rows))
+        };
+        (0..hunk).rev().find(is_shown)
+    }
+
+    fn last_shown(&self) -> Option<u32> {
+        self.shown_before(u32::try_from(self.n_hunks()).unwrap_or(u32::MAX))
     }
 
     /// The buttons in the head of a hunk, or below the last one, and their words.
@@ -197,18 +237,14 @@ impl DiffList {
         }
         let step = units::count(STEP_LINES.into(), "line", "lines");
         let Some(hunk) = hunk else {
-            let last = self.patch.files.first().map_or(0, |file| file.hunks.len());
-            let Some(last) = u32::try_from(last)
-                .ok()
-                .and_then(|last| last.checked_sub(1))
-            else {
+            let Some(last) = self.last_shown() else {
                 return Vec::new();
             };
-            let all = match self.widened.left_out.last() {
-                Some(&n_lines) if n_lines <= STEP_LINES => {
+            let all = match self.gap_below() {
+                Some(n_lines) if n_lines <= STEP_LINES => {
                     return vec![(Widening::AllBelow(last), below(n_lines))];
                 }
-                Some(&n_lines) => all(n_lines),
+                Some(n_lines) => all(n_lines),
                 None => "↓ Show to the end".to_owned(),
             };
             return vec![
@@ -220,7 +256,7 @@ impl DiffList {
             0 => Vec::new(),
             n_lines if n_lines <= STEP_LINES => vec![(Widening::AllAbove(hunk), above(n_lines))],
             n_lines => {
-                let before = hunk.checked_sub(1).map(Widening::Below);
+                let before = self.shown_before(hunk).map(Widening::Below);
                 let before = before.map(|before| (before, format!("↓ Show {step}")));
                 let here = (Widening::Above(hunk), format!("↑ Show {step}"));
                 let whole = (Widening::AllAbove(hunk), all(n_lines));
@@ -229,23 +265,29 @@ impl DiffList {
         }
     }
 
-    /// Lines of the file between a hunk and the one above it.
+    /// Lines of the file between a hunk and the one that is shown above it.
     fn gap_above(&self, hunk: u32) -> u32 {
-        let at = hunk as usize;
-        if let Some(&n_lines) = self.widened.left_out.get(at) {
-            return n_lines;
-        }
-        let first = |patch: &Patch, at: usize| -> Option<(u32, u32)> {
-            let hunk = patch.files.first()?.hunks.get(at)?;
-            // Without old lines the line before it is named.
-            let start = hunk.old_start.saturating_sub(u32::from(hunk.old_lines > 0));
-            Some((start, start.saturating_add(hunk.old_lines)))
-        };
-        let (start, _) = first(&self.patch, at).unwrap_or_default();
-        let before = at
-            .checked_sub(1)
-            .and_then(|before| first(&self.patch, before));
-        start.saturating_sub(before.map_or(0, |(_, end)| end))
+        let start = self.old_lines(hunk).map_or(0, |old_lines| old_lines.start);
+        let before = self.shown_before(hunk);
+        let before = before.and_then(|before| self.old_lines(before));
+        start.saturating_sub(before.map_or(0, |old_lines| old_lines.end))
+    }
+
+    /// Lines of the file below the last hunk that is shown, once it is known how many it has.
+    fn gap_below(&self) -> Option<u32> {
+        let below = self.widened.left_below?;
+        let last = u32::try_from(self.n_hunks()).ok()?.checked_sub(1)?;
+        let end = |hunk: u32| self.old_lines(hunk).map_or(0, |old_lines| old_lines.end);
+        let hidden = end(last).saturating_sub(self.last_shown().map_or(0, end));
+        Some(below.saturating_add(hidden))
+    }
+
+    /// Which lines of the file before the change a hunk has, counted from 0.
+    fn old_lines(&self, hunk: u32) -> Option<Range<u32>> {
+        let hunk = self.hunk(0, hunk)?;
+        // Without old lines the line before it is named.
+        let start = hunk.old_start.saturating_sub(u32::from(hunk.old_lines > 0));
+        Some(start..start.saturating_add(hunk.old_lines))
     }
 }
 

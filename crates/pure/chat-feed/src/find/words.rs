@@ -10,9 +10,9 @@ use std::ops::ControlFlow;
 use chat_event::{Body, Json};
 
 use crate::block::{BlockBody, BlockId, ToolCallBlock};
+use crate::controls;
 use crate::feed::Feed;
 use crate::long_text::untagged;
-use crate::projections::trace::clean_into;
 use crate::tool::ToolKind;
 
 /// Shown one text after the other; breaks off once it knows enough.
@@ -51,7 +51,7 @@ pub fn cleaned(text: &str) -> Cow<'_, str> {
         }
         let line = line.strip_suffix('\r').unwrap_or(line);
         match line.contains('\u{1b}') {
-            true => clean_into(line, &mut out),
+            true => controls::without(line, &mut out, &mut controls::keep_seen),
             false => out.push_str(line),
         }
     }

@@ -38,10 +38,11 @@ impl FileChange {
         }
     }
 
-    /// What two changes, one after the other, are in sum.
-    pub(crate) fn then(self, next: FileChange) -> FileChange {
+    /// What two changes, one after the other, are in sum. `is_new` says that nothing was there before the first of all.
+    pub(crate) fn then(self, next: FileChange, is_new: bool) -> FileChange {
         match (self, next) {
             (_, FileChange::Deleted) => FileChange::Deleted,
+            (FileChange::Deleted, _) if is_new => FileChange::Created,
             // A new file that is edited or moved is still a new one.
             (FileChange::Created, _) => FileChange::Created,
             (FileChange::Deleted, _) => FileChange::Modified,
@@ -117,31 +118,38 @@ pub struct Files {
 pub fn files(feed: &Feed, scope: Scope) -> Files {
     let cwd = feed.session().cwd.as_deref();
     let mut found: Vec<ChangedFile> = Vec::new();
+    // Which of them were not there before; and which file each is: of one that moved to another's place, both are one.
+    let (mut are_new, mut same_as): (Vec<bool>, Vec<usize>) = Default::default();
+    let mut rows: Vec<(usize, BlockId)> = Vec::new();
     let mut by_path: HashMap<&str, usize> = HashMap::new();
     for (id, block) in edits_in(feed, scope) {
         let edit = &block.edit;
         let path = edit.file_path.as_str();
         let change = FileChange::of(&edit.change_type);
         let old_path = edit.old_path.as_deref().filter(|old| *old != path);
-        // A file that moves takes its history along, unless there is one at its new place.
-        let moved = moved_from(edit)
-            .filter(|_| !by_path.contains_key(path))
-            .and_then(|old| by_path.remove(old));
-        let at = match moved.or_else(|| by_path.get(path).copied()) {
-            Some(at) => at,
-            None => {
-                found.push(ChangedFile::default());
-                found.len() - 1
-            }
-        };
+        let known = by_path.get(path).copied();
+        // A file that moves takes its history along.
+        let moved = moved_from(edit).and_then(|old| by_path.remove(old));
+        let at = known.or(moved).unwrap_or_else(|| {
+            found.push(ChangedFile {
+                change,
+                ..ChangedFile::default()
+            });
+            are_new.push(change == FileChange::Created);
+            same_as.push(same_as.len());
+            found.len() - 1
+        });
         by_path.insert(path, at);
+        if let Some(moved) = moved.filter(|&moved| moved != at) {
+            same_as[moved] = at;
+            let moved = std::mem::take(&mut found[moved]);
+            found[at].lines_added += moved.lines_added;
+            found[at].lines_removed += moved.lines_removed;
+        }
         let file = &mut found[at];
-        let first = file.edits.is_empty();
-        file.change = if first {
-            change
-        } else {
-            file.change.then(change)
-        };
+        if known.or(moved).is_some() {
+            file.change = file.change.then(change, are_new[at]);
+        }
         if file.old_path.is_none() {
             file.old_path = old_path.map(str::to_owned);
         }
@@ -151,8 +159,16 @@ pub fn files(feed: &Feed, scope: Scope) -> Files {
         }
         file.lines_added += u64::from(edit.lines_added);
         file.lines_removed += u64::from(edit.lines_removed);
-        file.edits.push(id);
+        rows.push((at, id));
     }
+    for (mut at, id) in rows {
+        while same_as[at] != at {
+            same_as[at] = same_as[same_as[at]];
+            at = same_as[at];
+        }
+        found[at].edits.push(id);
+    }
+    found.retain(|file| !file.edits.is_empty());
     for file in &mut found {
         if file.old_path.as_ref() == Some(&file.path) {
             file.old_path = None;

@@ -2,10 +2,15 @@
 //!
 //! | state | shows | play | pause | seek, step | the end is reached | live |
 //! |---|---|---|---|---|---|---|
-//! | live, following | the newest | live, paused | live, paused | live, paused | – | – |
+//! | live, following | the newest | –, or replay, playing | live, paused | live, paused | – | – |
 //! | live, paused | a moment | replay, playing | – | live, paused | – | live, following |
-//! | replay, playing | a moving moment | – | paused | replay, playing | paused, or again from the start | live, following |
+//! | replay, playing | a moving moment | – | paused | replay, playing | waits for more, or paused, or again from the start | live, following |
 //! | replay, paused | a moment | replay, playing | – | replay, paused | – | replay, paused, at the end |
+//!
+//! Where more is known to come ([`Player::set_more_comes`]), what plays waits for it at the newest. What follows a session
+//! moves then by itself: to toggle it is to pause it, and once more to go on from there. Else the newest is the end: what
+//! loops shows it for a moment, and what is played there begins at the start, as it does while a log is still read unless
+//! it was paused there.
 //!
 //! *Paused* is live, paused while the session goes on, and replay, paused when it is over: which of the two follows from
 //! whether more may come ([`Player::set_goes_on`]). Playing never switches following on; only [`Command::Live`] does.
@@ -13,7 +18,7 @@
 
 use std::ops::Range;
 
-use super::clock::{Clock, exact};
+use super::clock::{Clock, IDLE_LIMIT_MS, exact};
 use super::stops::Stops;
 use super::typing::{Typed, Typing};
 use crate::block::EventIdx;
@@ -46,7 +51,7 @@ pub enum Command {
     Play,
     /// Stands still.
     Pause,
-    /// The one or the other.
+    /// The one or the other: what moves by itself stands still, and all else is played.
     Toggle,
     /// To the moment after exactly so many events.
     SeekTo(u32),
@@ -118,6 +123,7 @@ pub struct Player {
     types_whole: bool,
     state: State,
     goes_on: bool,
+    more_comes: bool,
     /// How far it is: events shown, and milliseconds of playing, which run on between two events.
     n_events: u32,
     played_ms: f64,
@@ -132,6 +138,10 @@ pub struct Player {
     /// Whether the reader has the bar in the hand.
     held: bool,
     last_frame_ms: Option<f64>,
+    /// Since when playing stands at the end.
+    at_end_since_ms: Option<f64>,
+    /// Whether it was paused while it was played and more was to come.
+    waited: bool,
 }
 
 impl Default for Player {
@@ -142,6 +152,7 @@ impl Default for Player {
             types_whole: true,
             state: State::ReplayPaused,
             goes_on: false,
+            more_comes: false,
             n_events: 0,
             played_ms: 0.0,
             speed: 1.0,
@@ -152,6 +163,8 @@ impl Default for Player {
             axis_ms: 0,
             held: false,
             last_frame_ms: None,
+            at_end_since_ms: None,
+            waited: false,
         }
     }
 }
@@ -162,6 +175,22 @@ impl Player {
         self.state
     }
 
+    /// Whether what is shown moves by itself: it is played, or follows what comes.
+    pub fn moves(&self) -> bool {
+        match self.state {
+            State::LiveFollowing => self.more_comes,
+            state => state == State::ReplayPlaying,
+        }
+    }
+
+    /// Whether it stands at the end of what nothing more is known to come of. One that follows has not ended: what it
+    /// follows may be out of reach for a while.
+    pub fn has_ended(&self) -> bool {
+        let is_paused = matches!(self.state, State::LivePaused | State::ReplayPaused);
+        let length_ms = exact(self.clock.length_ms());
+        is_paused && !self.more_comes && length_ms > 0.0 && self.played_ms >= length_ms
+    }
+
     /// When each event happened.
     pub fn clock(&self) -> &Clock {
         &self.clock
@@ -169,12 +198,16 @@ impl Player {
 
     /// How many events are shown; `None` for the newest state, with what was said by the log's being at its end.
     pub fn shown(&self) -> Option<u32> {
-        let at_end = self.n_events >= self.clock.n_events();
         match self.state {
             State::LiveFollowing => None,
-            State::ReplayPaused if at_end => None,
+            State::ReplayPaused if self.at_newest() => None,
             State::LivePaused | State::ReplayPlaying | State::ReplayPaused => Some(self.n_events),
         }
+    }
+
+    /// Whether all is shown that has come.
+    pub fn at_newest(&self) -> bool {
+        self.n_events() >= self.clock.n_events()
     }
 
     /// How many events are shown.
@@ -262,8 +295,8 @@ impl Player {
             self.played_ms = exact(self.clock.played_at(self.n_events));
             self.axis_ms = self.clock.length_ms();
         }
-        // A log that is read is shown as far as it is read.
-        if self.state == State::ReplayPaused && at_end {
+        // A log that is read is shown as far as it is read, but where playing it was paused.
+        if self.state == State::ReplayPaused && at_end && !self.waited {
             self.go_to_end();
         }
         if self.state == State::LiveFollowing || !self.goes_on {
@@ -287,10 +320,16 @@ impl Player {
         };
     }
 
+    /// Whether more is known to come, of a session that goes on or of a log that is still read.
+    pub fn set_more_comes(&mut self, more_comes: bool) {
+        self.more_comes = more_comes;
+    }
+
     /// Begins anew, for another session that is played in the same manner.
     pub fn forget_session(&mut self) {
         *self = Player {
             types_whole: self.types_whole,
+            more_comes: self.more_comes,
             speed: self.speed,
             skips_idle: self.skips_idle,
             loops: self.loops,
@@ -299,13 +338,21 @@ impl Player {
         };
     }
 
+    /// What a command asks for where it stands: of what is the one or the other, which.
+    pub fn meant_by(&self, command: Command) -> Command {
+        match command {
+            Command::Toggle if self.moves() => Command::Pause,
+            Command::Toggle => Command::Play,
+            command => command,
+        }
+    }
+
     /// Does what is asked.
     pub fn perform(&mut self, command: Command, stops: &Stops) {
         match command {
+            Command::Toggle => return self.perform(self.meant_by(command), stops),
             Command::Play => self.play(),
             Command::Pause => self.pause(),
-            Command::Toggle if self.state == State::ReplayPlaying => self.pause(),
-            Command::Toggle => self.play(),
             Command::SeekTo(n_events) => self.go_to(n_events),
             Command::SeekNear(played_ms) => self.go_near(played_ms),
             Command::SeekBy(by_ms) => self.go_near(self.played_ms() + by_ms),
@@ -324,6 +371,7 @@ impl Player {
             }
             Command::Live => {
                 self.go_to_end();
+                self.waited = false;
                 self.state = match self.goes_on {
                     true => State::LiveFollowing,
                     false => State::ReplayPaused,
@@ -353,24 +401,22 @@ impl Player {
     /// `now_ms` is any clock that does not run back; `stops` are those of the session that is played.
     pub fn advance(&mut self, now_ms: f64, stops: &Stops) -> bool {
         self.passed = 0..0;
-        let last_ms = self.last_frame_ms.replace(now_ms);
         if self.state != State::ReplayPlaying {
-            self.last_frame_ms = None;
+            self.forget_frames();
             return false;
         }
+        let last_ms = self.last_frame_ms.replace(now_ms);
         self.fit_axis();
-        let passed_ms = last_ms.map_or(0.0, |last_ms| {
-            within(now_ms - last_ms, 0.0, LONGEST_FRAME_MS)
-        });
-        let by_ms = passed_ms * self.speed;
         let (n_before, before_ms) = (self.n_events, self.played_ms);
-        self.played_ms = if self.skips_idle {
-            self.played_ms + by_ms
-        } else {
-            let elapsed_ms = self.clock.elapsed_at(self.played_ms);
-            self.clock.played_of(elapsed_ms + by_ms)
-        };
-        self.n_events = self.clock.n_events_at(whole(self.played_ms));
+        if n_before < self.clock.n_events() {
+            let passed_ms = last_ms.map_or(0.0, |last_ms| {
+                within(now_ms - last_ms, 0.0, LONGEST_FRAME_MS)
+            });
+            // What was waited for at the newest of a session that goes on is not waited for again.
+            let waited_since_ms = self.at_end_since_ms.take().filter(|_| self.goes_on);
+            let waited_ms = waited_since_ms.map_or(0.0, |since_ms| now_ms - since_ms);
+            self.move_on(passed_ms.max(waited_ms) * self.speed);
+        }
         let passed = n_before..self.n_events;
         if self.pauses_on_markers
             && let Some(n_events) = self.marker_after(before_ms, passed.clone(), stops)
@@ -384,13 +430,31 @@ impl Player {
         if self.n_events < self.clock.n_events() {
             return true;
         }
+        self.go_to_end();
+        let since_ms = *self.at_end_since_ms.get_or_insert(now_ms);
+        if self.more_comes {
+            return false;
+        }
         if self.loops && self.clock.length_ms() > 0 {
-            (self.n_events, self.played_ms) = (0, 0.0);
+            // The end is to be seen, too.
+            if now_ms - since_ms >= exact(IDLE_LIMIT_MS) {
+                (self.n_events, self.played_ms) = (0, 0.0);
+                self.at_end_since_ms = None;
+            }
             return true;
         }
-        self.go_to_end();
         self.pause();
         false
+    }
+
+    fn move_on(&mut self, by_ms: f64) {
+        self.played_ms = if self.skips_idle {
+            self.played_ms + by_ms
+        } else {
+            let elapsed_ms = self.clock.elapsed_at(self.played_ms);
+            self.clock.played_of(elapsed_ms + by_ms)
+        };
+        self.n_events = self.clock.n_events_at(whole(self.played_ms));
     }
 
     /// The events that the last frame of playing brought; going elsewhere by hand brings none.
@@ -407,14 +471,19 @@ impl Player {
     }
 
     fn play(&mut self) {
-        if self.n_events() >= self.clock.n_events() {
+        if self.moves() {
+            return;
+        }
+        let waits = self.more_comes && (self.goes_on || self.waited);
+        if !waits && self.at_newest() {
             (self.n_events, self.played_ms) = (0, 0.0);
         }
         self.state = State::ReplayPlaying;
-        self.last_frame_ms = None;
+        self.forget_frames();
     }
 
     fn pause(&mut self) {
+        self.waited |= self.state == State::ReplayPlaying && self.more_comes;
         if self.state == State::LiveFollowing {
             self.go_to_end();
         }
@@ -446,10 +515,16 @@ impl Player {
     }
 
     fn leave_live(&mut self) {
+        self.waited = false;
         if self.state == State::LiveFollowing {
             self.pause();
         }
-        self.last_frame_ms = None;
+        self.forget_frames();
+    }
+
+    /// No time has passed where it goes on from.
+    fn forget_frames(&mut self) {
+        (self.last_frame_ms, self.at_end_since_ms) = (None, None);
     }
 }
 

@@ -8,6 +8,7 @@
 //! Where entries lie follows [`crate::ChatRenderer`], but for pieces without a `responseId`: these join the newest
 //! response until a result or a prompt comes, so that each round of a model's work is a message of its own.
 
+mod asked;
 mod call;
 mod entry;
 mod owner;
@@ -26,6 +27,7 @@ pub(super) use tree::Tree;
 
 use crate::piece::Piece;
 use crate::renderer::seen::{Seen, hash};
+use asked::Asks;
 use owner::Owner;
 use response::Joins;
 
@@ -55,6 +57,7 @@ pub(super) struct Conversation {
     /// The response that a piece without a `responseId` may join.
     newest: HashMap<Option<CallKey>, EntryKey>,
     owners: HashMap<u64, Owner>,
+    asks: Asks,
     turn: u64,
     /// Whether it ended with the event before.
     turn_is_over: bool,
@@ -89,6 +92,7 @@ impl Conversation {
             responses: HashMap::new(),
             newest: HashMap::new(),
             owners: HashMap::new(),
+            asks: Asks::default(),
             turn: 0,
             turn_is_over: false,
             open_named: None,
@@ -140,6 +144,7 @@ impl Conversation {
 
     fn take(&mut self, event: &ChatEvent) {
         self.note_turn(event);
+        self.note_ask(event);
         match &event.payload {
             Payload::AssistantChunk(chunk) => {
                 self.text(

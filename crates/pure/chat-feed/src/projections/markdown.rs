@@ -89,7 +89,13 @@ impl Markdown {
         let event = match &told {
             Told::Now(event) => event,
             Told::Renamed(event) => &**event,
-            Told::Before { .. } => return,
+            Told::Before {
+                request_id,
+                call_id,
+            } => {
+                let conversation = &mut self.conversation;
+                return conversation.asked_for(event, request_id, call_id.as_deref());
+            }
         };
         self.transcript.facts.note(event);
         self.note_retries(event, sink);
@@ -174,6 +180,7 @@ struct Facts {
     agent: Option<String>,
     model: Option<String>,
     cwd: Option<String>,
+    is_cwd_guessed: bool,
     git_branch: Option<String>,
     started_ms: Option<i64>,
 }
@@ -193,9 +200,11 @@ impl Facts {
                 keep(&mut self.title, &start.title);
                 keep(&mut self.agent, &start.agent);
                 keep(&mut self.model, &start.model);
-                // Where it began; the agent may go elsewhere.
-                if self.cwd.is_none() {
+                let had_none = self.cwd.is_none();
+                if start.tells_cwd(self.cwd.as_deref(), &mut self.is_cwd_guessed) {
                     keep(&mut self.cwd, &start.cwd);
+                }
+                if had_none {
                     keep(&mut self.git_branch, &start.git_branch);
                 }
             }
@@ -378,7 +387,7 @@ impl Transcript {
     fn note_usage(&mut self, turn: u64, event: &ChatEvent, usage: &Usage) {
         let response = event.response_id.as_deref().map(hash);
         let of_agent = event.parent_tool_call_id.is_some();
-        let note = UsageNote::of(turn, response, of_agent, usage);
+        let note = UsageNote::of(turn, response, of_agent, usage, event.timestamp);
         self.used.entry(turn).or_default().take(&note);
     }
 

@@ -133,6 +133,9 @@ pub struct FileSummary {
     pub lines_added: u64,
     /// Lines removed.
     pub lines_removed: u64,
+    /// Whether it was not there before.
+    #[serde(skip)]
+    is_new: bool,
 }
 
 /// The summary of a log.

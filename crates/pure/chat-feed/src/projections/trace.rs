@@ -31,7 +31,6 @@ use std::sync::Arc;
 use chat_event::ChatEvent;
 
 pub use clean::clean;
-pub(crate) use clean::{clean_into, pass_escape};
 pub use line::{LineKind, Severity, Stream, TraceLine, Verbosity};
 use session::{SessionTrace, Told};
 

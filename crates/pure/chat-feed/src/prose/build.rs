@@ -433,12 +433,7 @@ fn addresses(text: &str) -> impl Iterator<Item = (Range<usize>, Link)> {
             if !is_one || before.is_some_and(char::is_alphanumeric) {
                 continue;
             }
-            let ends = |char: char| {
-                char.is_whitespace()
-                    || matches!(char, '<' | '>' | '"' | '`')
-                    || marks::is_hidden(char)
-            };
-            let len = rest.find(ends).unwrap_or(rest.len());
+            let len = rest.find(ends_address).unwrap_or(rest.len());
             let len = without_punctuation(&rest[..len]);
             from = start + len.max("http".len());
             if let Target::Link(link) = Target::of(&rest[..len]) {
@@ -446,6 +441,24 @@ fn addresses(text: &str) -> impl Iterator<Item = (Range<usize>, Link)> {
             }
         }
     })
+}
+
+/// Whether no address goes on with this. Sentences of full width stand around an address without a space.
+fn ends_address(char: char) -> bool {
+    let is_wide = matches!(
+        char,
+        '\u{2018}'..='\u{201f}'
+            | '…'
+            | '\u{3001}'..='\u{3003}'
+            | '\u{3008}'..='\u{3011}'
+            | '\u{3014}'..='\u{301f}'
+            | '！' | '（' | '）' | '，' | '．' | '：' | '；' | '？' | '［' | '］'
+            | '\u{ff5b}'..='\u{ff65}'
+    );
+    is_wide
+        || char.is_whitespace()
+        || matches!(char, '<' | '>' | '"' | '`')
+        || marks::is_hidden(char)
 }
 
 /// Length of an address without what belongs to the sentence around it.

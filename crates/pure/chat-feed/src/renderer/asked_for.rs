@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use chat_event::payload::is_empty_handed;
+
 use super::ChatRenderer;
 use crate::block::{Block, BlockBody, BlockId};
 
@@ -130,6 +132,33 @@ impl ChatRenderer {
         (block.waits, block.denied, block.allowed_ms) = now;
         block.asked = asked;
         self.update_quietly(call);
+    }
+
+    /// Whether a call has its result: what was asked for it waits no more, though the answer may still come to be known.
+    pub(super) fn is_done(&self, call: BlockId) -> bool {
+        let call = self.call(call);
+        let result = call.result.as_ref();
+        result.is_some_and(|result| !is_empty_handed(result, call.error.as_ref()))
+    }
+
+    /// A call is done.
+    pub(super) fn look_whether_asks_wait(&mut self, call: BlockId) {
+        let asked = self.asked_for.get(&self.call(call).tool_call_id);
+        let open = asked.map(|asked| asked.open.clone());
+        for ask in open.unwrap_or_default() {
+            if self.row_of_asking_call(ask) == Some(call) {
+                self.asked_or_answered(ask);
+            }
+        }
+    }
+
+    /// When a request was answered, by the time of the answer: behind the result of its call nothing waited for it.
+    pub(super) fn answered_ms(&self, ask: BlockId) -> Option<i64> {
+        let call = self.row_of_asking_call(ask);
+        let call = call.filter(|&call| self.is_done(call));
+        let done_ms = call.and_then(|call| self.feed.settled_ms(call));
+        self.now_ms
+            .map(|now_ms| done_ms.map_or(now_ms, |done_ms| done_ms.min(now_ms)))
     }
 
     /// A request for a call is open no more, and nobody answered it.

@@ -107,13 +107,14 @@ impl ChatRenderer {
 
     pub(super) fn permission_resolved(&mut self, event: &ChatEvent, resolved: &PermissionResolved) {
         let id = self.permission(event, &resolved.request_id);
+        let answered_ms = self.answered_ms(id);
         if let BlockBody::Permission(block) = &mut self.feed.slot(id).block.body {
             // The first answer stands.
             if block.resolved.is_some() {
                 return;
             }
             block.resolved = Some(resolved.clone());
-            block.answered_ms = event.timestamp;
+            block.answered_ms = answered_ms;
             block.expired = false;
         }
         self.asked_or_answered(id);
@@ -163,12 +164,13 @@ impl ChatRenderer {
 
     pub(super) fn question_resolved(&mut self, event: &ChatEvent, resolved: &QuestionResolved) {
         let id = self.question(event, &resolved.request_id);
+        let answered_ms = self.answered_ms(id);
         if let BlockBody::Question(block) = &mut self.feed.slot(id).block.body {
             if block.resolved.is_some() {
                 return;
             }
             block.resolved = Some(resolved.clone());
-            block.answered_ms = event.timestamp;
+            block.answered_ms = answered_ms;
             block.expired = false;
         }
         self.asked_or_answered(id);
@@ -227,8 +229,9 @@ impl ChatRenderer {
         }
     }
 
-    /// Shows the new half, and keeps the turn's list of what waits; in a turn that is over nothing does.
-    fn asked_or_answered(&mut self, id: BlockId) {
+    /// Shows the new half, and keeps the turn's list of what waits; in a turn that is over, and for a call that is done,
+    /// nothing does.
+    pub(super) fn asked_or_answered(&mut self, id: BlockId) {
         let call = self.row_of_asking_call(id);
         if let BlockBody::Permission(block) = &mut self.feed.slot(id).block.body {
             block.call = call.filter(|_| block.resolved.is_some());
@@ -239,11 +242,15 @@ impl ChatRenderer {
             BlockBody::Question(block) => block.resolved.is_none(),
             _ => false,
         };
+        let is_done = call.is_some_and(|call| self.is_done(call));
         let turn = self.feed.block(id).turn;
         let work = &mut self.turn_works[turn.0 as usize];
-        if !waits {
+        if !waits || is_done {
             work.open_asks.remove(&id);
             self.free_asks.remove(&id);
+            if waits {
+                self.expire(id);
+            }
         } else if self.free_asks.contains(&id) {
             // No turn ends it, also where another source told of it in one.
             work.open_asks.remove(&id);
@@ -255,7 +262,7 @@ impl ChatRenderer {
             self.ask_again(id);
         }
         let is_over = self.turn_works[turn.0 as usize].closed && !self.free_asks.contains(&id);
-        let is_open = waits && !is_over;
+        let is_open = waits && !is_done && !is_over;
         match is_open {
             true => self.note_open(id),
             false => self.forget_open(id),

@@ -33,15 +33,17 @@ impl ChatRenderer {
         let model_before = session.model.clone();
         tell(&mut session.title, &start.title);
         tell(&mut session.agent, &start.agent);
-        tell(&mut session.model, &start.model);
-        // Where it began; the agent may go elsewhere.
-        if session.cwd.is_none() {
-            tell(&mut session.cwd, &start.cwd);
+        let tells = start.model.is_some() || start.git_branch.is_some();
+        if tells && self.standing.tells(self.now_ms) {
+            tell(&mut session.model, &start.model);
+            tell(&mut session.git_branch, &start.git_branch);
         }
-        tell(&mut session.git_branch, &start.git_branch);
+        if start.tells_cwd(session.cwd.as_deref(), &mut self.is_cwd_guessed) {
+            session.cwd.clone_from(&start.cwd);
+        }
         tell(&mut session.provider, &start.provider);
         session.arrival_times |= start.timestamp_source.as_deref() == Some("arrival");
-        let goes_on = session.ended.take().is_none();
+        let goes_on = self.standing.is_past(self.now_ms) || session.ended.take().is_none();
         self.session_changed();
         let begun = self.begun.filter(|&begun| self.feed.contains(begun));
         let Some(begun) = begun.filter(|_| goes_on) else {
@@ -58,7 +60,7 @@ impl ChatRenderer {
             return;
         };
         // It began once: what is learned later is told there, and what changes is told where a reader misses it otherwise.
-        if let (Some(_), Some(model)) = (&model_before, &start.model)
+        if let (Some(_), Some(model)) = (&model_before, &self.feed.session.model)
             && model_before.as_ref() != Some(model)
         {
             let body = BlockBody::Notice {
@@ -80,7 +82,13 @@ impl ChatRenderer {
         };
         learn(&mut more.agent, &start.agent);
         learn(&mut more.model, &start.model);
-        learn(&mut more.cwd, &start.cwd);
+        if start.tells_cwd(more.cwd.as_deref(), &mut more.is_cwd_guessed()) {
+            more.cwd.clone_from(&start.cwd);
+            more.extra.remove(SessionStart::CWD_GUESSED);
+            if let Some(mark) = start.extra.get(SessionStart::CWD_GUESSED) {
+                more.extra.insert(SessionStart::CWD_GUESSED, mark.clone());
+            }
+        }
         learn(&mut more.git_branch, &start.git_branch);
         if more != *known {
             self.feed.slot(begun).block.body = BlockBody::SessionStart(more);

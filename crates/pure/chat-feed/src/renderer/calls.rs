@@ -13,7 +13,7 @@ use crate::block::{BlockBody, BlockId, FileEditBlock, TextIdx, ToolCallBlock, Tu
 use crate::long_text::{OPEN_BYTES, is_over};
 use crate::session::TurnState;
 use crate::terminal::Stream;
-use crate::took::took_ms;
+use crate::took::ran_ms;
 use crate::tool::{ToolKind, ToolStatus};
 
 impl ChatRenderer {
@@ -164,11 +164,7 @@ impl ChatRenderer {
             block.error = result.error.clone();
             block.summary = result.summary.clone();
             block.exit_code = result.exit_code;
-            block.duration_ms = took_ms(
-                result.duration_ms,
-                block.allowed_ms.or(block.called_ms),
-                now_ms,
-            );
+            block.duration_ms = ran_ms(result, block.runs_since_ms(), now_ms);
             block.progress = None;
             // Also where nobody told what was answered.
             block.waits = false;
@@ -181,6 +177,7 @@ impl ChatRenderer {
         }
         self.update(id);
         self.mark_running(id);
+        self.look_whether_asks_wait(id);
     }
 
     pub(super) fn file_edit(&mut self, event: &ChatEvent, edit: &FileEdit) {

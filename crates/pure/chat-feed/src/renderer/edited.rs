@@ -20,7 +20,7 @@ impl ChatRenderer {
     /// A row of the turn changes a file.
     pub(super) fn count_edit(&mut self, turn: TurnIdx, edit: &FileEdit) {
         let is_known = self.edited(turn, &edit.file_path).counts;
-        let moved = moved_from(edit).filter(|old| !is_known && self.edited(turn, old).counts);
+        let moved = moved_from(edit).filter(|old| self.edited(turn, old).counts);
         if let Some(old) = moved {
             self.edited_mut(turn, old).counts = false;
         }
@@ -29,7 +29,8 @@ impl ChatRenderer {
         edited.counts = true;
         let counts = self.feed.turn_mut(turn);
         counts.edits += 1;
-        counts.files += u32::from(!is_known && moved.is_none());
+        counts.files += u32::from(!is_known);
+        counts.files = counts.files.saturating_sub(u32::from(moved.is_some()));
         counts.lines_added = counts.lines_added.saturating_add(edit.lines_added);
         counts.lines_removed = counts.lines_removed.saturating_add(edit.lines_removed);
         self.turn_changed(turn);
@@ -39,18 +40,14 @@ impl ChatRenderer {
     pub(super) fn uncount_edit(&mut self, turn: TurnIdx, edit: &FileEdit) {
         let edited = self.edited_mut(turn, &edit.file_path);
         edited.n_rows = edited.n_rows.saturating_sub(1);
-        let mut n_files = 0;
-        if edited.n_rows == 0 && std::mem::take(&mut edited.counts) {
-            n_files = 1;
-            // The file is where it was before, and counts by what was done to it there.
-            if let Some(old) = moved_from(edit).filter(|old| self.edited(turn, old).n_rows > 0) {
-                let counted = std::mem::replace(&mut self.edited_mut(turn, old).counts, true);
-                n_files = u32::from(counted);
-            }
-        }
+        let is_gone = edited.n_rows == 0 && std::mem::take(&mut edited.counts);
+        // The file is where it was before, and counts by what was done to it there.
+        let old = moved_from(edit).filter(|old| self.edited(turn, old).n_rows > 0);
+        let is_back =
+            old.is_some_and(|old| !std::mem::replace(&mut self.edited_mut(turn, old).counts, true));
         let counts = self.feed.turn_mut(turn);
         counts.edits = counts.edits.saturating_sub(1);
-        counts.files = counts.files.saturating_sub(n_files);
+        counts.files = (counts.files + u32::from(is_back)).saturating_sub(u32::from(is_gone));
         counts.lines_added = counts.lines_added.saturating_sub(edit.lines_added);
         counts.lines_removed = counts.lines_removed.saturating_sub(edit.lines_removed);
     }

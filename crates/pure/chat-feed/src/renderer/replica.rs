@@ -146,6 +146,8 @@ rest!(
     newest_plans,
     agent_hues,
     begun,
+    standing,
+    is_cwd_guessed,
     rows_of_ids,
     newest_usage,
     retries,

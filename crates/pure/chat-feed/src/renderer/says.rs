@@ -63,10 +63,25 @@ impl ChatRenderer {
             self.update(id);
             return;
         }
-        let id = self.insert(&place, BlockBody::Prompt(prompt));
+        let body = BlockBody::Prompt(prompt);
+        let id = match place.parent.filter(|&call| self.is_late_task(call)) {
+            Some(call) => self.insert_after(&place, Some(call), body),
+            None => self.insert(&place, body),
+        };
         if !nested && known.is_none() {
             self.set_prompt(place.turn, id);
         }
+    }
+
+    /// Whether what is said to a sub-agent now is its task, which another source told too late: it was said before the first
+    /// of its work, and there is none.
+    fn is_late_task(&self, call: BlockId) -> bool {
+        let first = self.feed.next(call).map(|id| self.feed.block(id));
+        let first = first.filter(|first| {
+            first.parent == Some(call) && !matches!(first.body, BlockBody::Prompt(_))
+        });
+        let times = first.and_then(|first| first.at_ms).zip(self.now_ms);
+        times.is_some_and(|(first_ms, now_ms)| now_ms < first_ms)
     }
 
     /// A prompt of a source without turns begins one, unless a turn was begun just now and still waits for its prompt.

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chat_event::ChatEvent;
 use chat_event::payload::{SessionEnd, TurnEnd, TurnStart, Usage};
+use chat_event::{ChatEvent, Standing};
 
 use super::ChatRenderer;
 use super::place::Place;
@@ -14,6 +14,9 @@ use crate::projections::summary::usage::UsageNote;
 use crate::session::{Turn, TurnState};
 use crate::took::took_ms;
 use crate::tool::ToolStatus;
+
+/// So many turns may be open that began after one that is told of late.
+const LOOKED_AT: usize = 100;
 
 /// What a turn needs to know beside what is shown of it.
 #[derive(Clone, Debug, Default)]
@@ -81,6 +84,12 @@ impl ChatRenderer {
         let turn = TurnIdx(self.feed.turns.len() as u32);
         let named = id.is_some() || !trigger.is_empty();
         self.n_numbered_turns += u32::from(named);
+        if named && id.is_none() {
+            self.standing = Standing::default();
+        }
+        if named {
+            self.standing.begins(self.now_ms);
+        }
         let number = if named { self.n_numbered_turns } else { 0 };
         self.feed.turns.push(Turn {
             id: id.map(Into::into),
@@ -207,6 +216,7 @@ impl ChatRenderer {
 
     pub(super) fn session_end(&mut self, event: &ChatEvent, end: &SessionEnd) {
         self.close_all_turns();
+        self.standing.is_over(self.now_ms);
         self.feed.session.ended = Some(end.reason.clone());
         self.session_changed();
         self.row(
@@ -238,12 +248,17 @@ impl ChatRenderer {
         if self.feed.turn(turn).number == 0 {
             return;
         }
-        while let Some(&before) = self.open_turns.first()
-            && before < turn
-        {
+        while let Some(before) = self.open_before(turn) {
             self.open_turns.remove(&before);
             self.close_silently(before);
         }
+    }
+
+    /// A turn that is open and stands before this one, where it also began before it: what another source tells late of the
+    /// past ends nothing that goes on.
+    fn open_before(&self, turn: TurnIdx) -> Option<TurnIdx> {
+        let mut before = self.open_turns.range(..turn).take(LOOKED_AT).copied();
+        before.find(|&before| !self.feed.turn(turn).is_before(self.feed.turn(before)))
     }
 
     fn close_silently(&mut self, turn: TurnIdx) {

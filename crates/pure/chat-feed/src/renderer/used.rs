@@ -22,7 +22,7 @@ impl ChatRenderer {
         let parent = event.parent_tool_call_id.as_deref();
         let response = event.response_id.as_deref().map(hash);
         let turn = match (usage.scope.as_str(), parent) {
-            // The session's figures are of no turn, and make none.
+            // Figures of a session, also of a sub-agent's own, are of no turn, and make none.
             ("session", _) => None,
             // A sub-agent's figures make none either.
             (_, Some(_)) => match event.turn_id.as_deref() {
@@ -34,8 +34,8 @@ impl ChatRenderer {
         let of_turn = turn.map_or(NO_TURN, |turn| turn.0.into());
         let call = parent.and_then(|call_id| self.calls.get(call_id)).copied();
         let counted = UsageCounted {
-            of_session: UsageNote::of(of_turn, response, parent.is_some(), usage),
-            of_agent: call.map(|call| UsageNote::of(call.0.into(), response, true, usage)),
+            of_session: UsageNote::of(of_turn, response, parent.is_some(), usage, self.now_ms),
+            of_agent: call.map(|call| UsageNote::of_agent(call.0.into(), response, usage)),
         };
         self.newest_usage.note(self.id_hash, counted);
         self.feed.count_usage(counted);
@@ -52,7 +52,9 @@ impl ChatRenderer {
                 self.tell_spent(turn);
             }
             None if usage.scope == "session" => {
-                self.feed.session.usage = Some(usage.clone());
+                if parent.is_none() {
+                    self.feed.session.usage = Some(usage.clone());
+                }
                 self.session_changed();
             }
             None => {}

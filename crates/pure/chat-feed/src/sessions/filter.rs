@@ -1,4 +1,5 @@
-//! Which sessions a filter shows: words, and `agent:`, `project:`, `branch:`, `is:`.
+//! Which sessions a filter shows: words, and `agent:`, `project:`, `branch:`, `is:`. A value is a part of a name; in quotes it
+//! is the whole name.
 
 use super::{Row, State};
 
@@ -33,25 +34,63 @@ impl Facet {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     words: Vec<String>,
-    facets: Vec<(Facet, String)>,
+    facets: Vec<Wanted>,
 }
+
+/// A value that is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Wanted {
+    facet: Facet,
+    value: String,
+    /// Whether it is the whole name, and no part of one.
+    is_whole: bool,
+}
+
+/// What `is:` may ask for, and the states that are so.
+const STATES: [(&str, &[State]); 10] = [
+    ("waiting", &[State::NeedsYou]),
+    ("needs-you", &[State::NeedsYou]),
+    ("running", &[State::Running, State::Quiet]),
+    ("quiet", &[State::Quiet]),
+    ("idle", &[State::Idle]),
+    ("live", &[State::Running, State::Quiet, State::Idle]),
+    ("failed", &[State::Failed]),
+    ("cancelled", &[State::Cancelled]),
+    ("interrupted", &[State::Cancelled]),
+    ("done", &[State::Done]),
+];
 
 impl Filter {
     /// Reads what somebody typed; quotes keep a value of several words together.
     pub fn parse(text: &str) -> Filter {
         let mut filter = Filter::default();
-        for word in words_of(text) {
+        for typed in split(text) {
+            let word = plain(typed);
             let facet = Facet::ALL
                 .into_iter()
                 .find_map(|facet| Some((facet, word.strip_prefix(facet.prefix())?)));
             match facet {
                 // Nothing is typed behind the colon yet.
                 Some((_, "")) => {}
-                Some((facet, value)) => filter.facets.push((facet, value.to_owned())),
+                Some((facet, value)) => filter.facets.push(Wanted {
+                    facet,
+                    value: value.to_owned(),
+                    // A quote that is still open is part of what is being typed.
+                    is_whole: typed.contains(":\"") && typed.ends_with('"'),
+                }),
+                None if word.is_empty() => {}
                 None => filter.words.push(word),
             }
         }
         filter
+    }
+
+    /// Why nothing is shown, where a state is asked for that there is not.
+    pub fn refusal(&self) -> Option<String> {
+        let mut asked = self.facets.iter().filter(|it| it.facet == Facet::Is);
+        let unknown = asked.find(|it| STATES.iter().all(|(name, _)| it.value != *name))?;
+        let names = STATES.map(|(name, _)| name).join(", ");
+        Some(["`is:", &unknown.value, "` is none of ", &names].concat())
     }
 
     /// Whether all is shown.
@@ -65,20 +104,20 @@ impl Filter {
         let is_state = |word: &str| state.split(' ').any(|part| part.starts_with(word));
         let mut words = self.words.iter();
         words.all(|word| is_state(word) || found(haystack, word))
-            && self.facets.iter().all(|(facet, wanted)| {
-                let has = |text: Option<&str>| {
-                    text.is_some_and(|text| text.to_lowercase().contains(wanted.as_str()))
-                };
-                match facet {
-                    Facet::Agent => has(row.agent.as_deref()),
+            && self.facets.iter().all(|wanted| {
+                let has = |text: Option<&str>| text.is_some_and(|text| wanted.is_in(text));
+                match wanted.facet {
+                    Facet::Agent => has(row.agent_name()) || has(row.agent.as_deref()),
                     Facet::Project => has(row.project()),
                     Facet::Branch => has(row.git_branch.as_deref()),
-                    Facet::Is => is(row.state(now_ms), wanted),
+                    Facet::Is => STATES.iter().any(|(name, states)| {
+                        wanted.value == *name && states.contains(&row.state(now_ms))
+                    }),
                 }
             })
     }
 
-    /// The text with a facet set to a value, or without it; all else stays as it was typed.
+    /// The text with a facet set to a whole value, or without it; all else stays as it was typed.
     pub fn with(text: &str, facet: Facet, value: Option<&str>) -> String {
         let others = split(text).filter(|word| {
             !word
@@ -89,18 +128,29 @@ impl Filter {
         let mut parts: Vec<String> = others.map(str::to_owned).collect();
         if let Some(value) = value {
             let prefix = facet.prefix();
-            parts.push(match value.contains(char::is_whitespace) {
-                true => format!("{prefix}\"{}\"", value.replace('"', "")),
-                false => format!("{prefix}{value}"),
+            parts.push(match facet {
+                // A state has no parts.
+                Facet::Is => [prefix, value].concat(),
+                _ => [prefix, "\"", &value.replace('"', ""), "\""].concat(),
             });
         }
         parts.join(" ")
     }
 
-    /// What a facet is set to.
+    /// The whole value that a facet is set to.
     pub fn value(&self, facet: Facet) -> Option<&str> {
-        let found = self.facets.iter().find(|(of, _)| *of == facet);
-        found.map(|(_, value)| value.as_str())
+        let mut set = self.facets.iter().filter(|it| it.facet == facet);
+        let found = set.find(|it| it.is_whole || facet == Facet::Is);
+        found.map(|it| it.value.as_str())
+    }
+}
+
+impl Wanted {
+    fn is_in(&self, text: &str) -> bool {
+        match self.is_whole {
+            true => plain(text) == self.value,
+            false => text.to_lowercase().contains(&self.value),
+        }
     }
 }
 
@@ -159,22 +209,9 @@ fn is_shortened(whole: &str, word: &str) -> bool {
     letters.next() == wanted.next() && wanted.all(|letter| letters.any(|other| other == letter))
 }
 
-fn is(state: State, wanted: &str) -> bool {
-    match state {
-        State::NeedsYou => matches!(wanted, "waiting" | "needs-you"),
-        State::Running => matches!(wanted, "running" | "live"),
-        State::Quiet => matches!(wanted, "quiet" | "running" | "live"),
-        State::Idle => matches!(wanted, "idle" | "live"),
-        State::Failed => wanted == "failed",
-        State::Done => wanted == "done",
-        State::Cancelled => matches!(wanted, "cancelled" | "interrupted"),
-    }
-}
-
-fn words_of(text: &str) -> impl Iterator<Item = String> {
-    split(text)
-        .map(|word| word.replace('"', "").to_lowercase())
-        .filter(|word| !word.is_empty())
+/// As it is compared: a value between quotes has none within.
+fn plain(text: &str) -> String {
+    text.replace('"', "").to_lowercase()
 }
 
 /// Words as they are typed; white space between quotes parts nothing.

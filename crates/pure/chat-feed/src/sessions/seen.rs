@@ -82,7 +82,7 @@ impl Seen {
 
     /// Whether it rests, or waits, and nobody has seen that yet.
     pub fn is_unread(&self, row: &Row, now_ms: i64) -> bool {
-        let at_ms = row.at_ms();
+        let at_ms = row.changed_ms();
         match row.state(now_ms) {
             // Each of their events would be news.
             State::Running | State::Quiet => false,

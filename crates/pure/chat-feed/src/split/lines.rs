@@ -5,8 +5,8 @@ use std::ops::Range;
 use super::Piece;
 use crate::block::{Align, TextKind};
 
-/// Fences with a longer info string are text.
-const INFO_STRING_BYTES: usize = 200;
+/// Of a longer word behind a fence no more is kept: no language is called so.
+const LANGUAGE_BYTES: usize = 200;
 
 /// A line without its line break.
 #[derive(Clone, Debug)]
@@ -110,10 +110,11 @@ impl<'t> Line<'t> {
         }
         let len = run_of(mark, self.content);
         let info = &self.content[len..];
-        if len < 3 || info.len() > INFO_STRING_BYTES || (mark == b'`' && info.contains('`')) {
+        if len < 3 || (mark == b'`' && info.contains('`')) {
             return None;
         }
         let language = info.split_whitespace().next().unwrap_or_default();
+        let language = &language[..language.floor_char_boundary(LANGUAGE_BYTES)];
         Some(Fence {
             mark,
             len,
@@ -167,6 +168,19 @@ impl<'t> Line<'t> {
 
     pub(super) fn is_quote(&self) -> bool {
         self.stands_out() && self.content.starts_with('>')
+    }
+
+    /// What stands behind the marks of at most so many quotes, and of how many.
+    pub(super) fn behind_quotes(&self, most: usize) -> (usize, Line<'t>) {
+        let (mut n_quotes, mut line) = (0, self.clone());
+        while n_quotes < most && line.is_quote() {
+            let rest = &line.content[1..];
+            let rest = rest.strip_prefix(' ').unwrap_or(rest);
+            let start = self.range.end - rest.len();
+            line = Line::new(self.text, start..self.range.end, self.whole);
+            n_quotes += 1;
+        }
+        (n_quotes, line)
     }
 
     /// Whether it parts two paragraphs of a quote.

@@ -1,5 +1,7 @@
 //! What the cut gives, and that it is the same however the text came.
 
+#![allow(clippy::disallowed_methods, reason = "a test may read files")]
+
 use super::*;
 use proptest::prelude::*;
 
@@ -21,7 +23,9 @@ fn label(kind: &TextKind) -> String {
             Some(number) => format!("list {indent}/{depth} {number}"),
             None => format!("list {indent}/{depth}"),
         },
-        TextKind::Quote => "quote".to_owned(),
+        TextKind::Quote { resumes } => format!("quote {}", resumes.trim_end())
+            .trim_end()
+            .to_owned(),
         TextKind::Table { columns, begins } => format!("table {} {begins}", columns.len()),
         TextKind::Rule => "rule".to_owned(),
         TextKind::LongLine => "long".to_owned(),
@@ -179,6 +183,122 @@ fn long_blocks_become_several_rows() {
 }
 
 #[test]
+fn quoted_code_goes_on_as_code_where_its_quote_is_cut() {
+    for (opening, line, closing, resumes) in [
+        (
+            "> text\n>\n> ```rust x\n",
+            "> let a = 1;\n>\n",
+            "> ```\n",
+            "> ```rust\n",
+        ),
+        (">~~~~\n", "> let a = 1;\n>\n", "> ~~~~~\n", ">~~~~\n"),
+        // Code of an item ends with the item, however far in that is.
+        (
+            "> - ```sh\n",
+            ">   let a = 1;\n>\n",
+            ">   ```\n>\n",
+            "> - ```sh\n",
+        ),
+        (
+            "> 10. ```sh\n",
+            ">     let a = 1;\n>\n",
+            ">     ```\n>\n",
+            "> 10. ```sh\n",
+        ),
+        ("> - - ~~~\n", ">     let a = 1;\n>\n", "", "> - - ~~~\n"),
+    ] {
+        let quote = format!("{opening}{}{closing}> after\n", line.repeat(1_000));
+        let pieces = Splitter::whole(&quote);
+        assert!(pieces.len() > 1);
+        for (nth, piece) in pieces.iter().enumerate() {
+            let expected = if nth == 0 { "" } else { resumes };
+            let TextKind::Quote { resumes } = &piece.kind else {
+                panic!("{piece:?}")
+            };
+            assert_eq!(&**resumes, expected, "{opening:?}");
+            let nodes = crate::prose::nodes(&piece.kind, &quote[piece.range.clone()], false);
+            let outside = nodes.to_string().split("pre").next().unwrap().to_owned();
+            assert!(!outside.contains("let"), "{nth}: {nodes}");
+        }
+        let last = pieces.last().unwrap();
+        let nodes = crate::prose::nodes(&last.kind, &quote[last.range.clone()], false);
+        assert!(nodes.to_string().ends_with("p(\"after\"))"), "{nodes}");
+    }
+    // Code of an inner quote ends with it, and nothing lazy goes on with it.
+    check(
+        "> > ```\n> x\n\n> ```\nlazy",
+        &[("quote", "> > ```\n> x"), ("quote", "> ```"), ("p", "lazy")],
+    );
+    check(
+        "> - ```sh\n>   x\n> text\nlazy",
+        &[("quote", "> - ```sh\n>   x\n> text\nlazy")],
+    );
+    let long = format!("> > ```\n> out\n{}", "> text\n".repeat(2_000));
+    assert!(shown(&long).iter().all(|(label, _)| label == "quote"));
+}
+
+#[test]
+fn a_fence_is_one_whatever_stands_behind_it() {
+    let info = format!("sh {}", "x".repeat(400));
+    check(
+        &format!("```{info}\ncode\n```\ntext"),
+        &[("code sh 0/0", "code"), ("p", "text")],
+    );
+    let word = "é".repeat(150);
+    let label = format!("code {} 0/0", "é".repeat(100));
+    check(
+        &format!("~~~{word}\ncode\n~~~\ntext"),
+        &[(&label, "code"), ("p", "text")],
+    );
+}
+
+/// The examples of the specification, from the corpora beside the checkout.
+fn examples() -> Vec<String> {
+    let shared = std::env::var_os("TURNREEL_SHARED").map_or_else(
+        || std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../../shared"),
+        std::path::PathBuf::from,
+    );
+    let path = shared.join("corpora/cmark-gfm/test/spec.txt");
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        println!("skipped: no {} (set TURNREEL_SHARED)", path.display());
+        return Vec::new();
+    };
+    let fence = format!("\n{}", "`".repeat(32));
+    let parts = text.split(&fence).skip(1).step_by(2);
+    let sources = parts.filter_map(|part| part.split_once('\n')?.1.split_once("\n.\n"));
+    sources
+        .map(|(source, _)| source.replace('→', "\t"))
+        .collect()
+}
+
+#[test]
+fn any_two_pieces_of_an_example_give_the_blocks_of_the_whole_and_no_word_is_lost() {
+    let examples = examples();
+    for source in &examples {
+        for cut in 0..=source.len() {
+            assert_eq!(in_pieces(source, vec![cut]), Ok(()), "{source:?}");
+        }
+        let mut left = source.clone();
+        for piece in Splitter::whole(source).iter().rev() {
+            left.replace_range(piece.range.clone(), "");
+        }
+        // What no block has are fences and what stands behind them.
+        let is_word = |line: &&str| line.contains(char::is_alphanumeric);
+        let is_fence = |line: &str| line.contains("```") || line.contains("~~~");
+        let lost: Vec<&str> = left.lines().filter(is_word).collect();
+        assert!(
+            lost.iter().all(|line| is_fence(line)),
+            "{source:?}: {lost:?}"
+        );
+    }
+    assert!(
+        examples.is_empty() || examples.len() > 600,
+        "{}",
+        examples.len()
+    );
+}
+
+#[test]
 fn no_block_is_long_whatever_its_lines() {
     let most = MOST_BYTES_PER_ROW + LINE_BYTES + 2;
     for unit in [
@@ -205,7 +325,7 @@ proptest! {
     #[test]
     fn any_pieces_give_the_blocks_of_the_whole(
         lines in proptest::collection::vec(
-            "(```|~~~~|# |```a b|  x|    y|é\r?|\u{20ac}y|- |  - |- 1\\. ~~~|-\t|\t|1\\. |7\\) |   |> |\\|a\\|b\\||\\|-\\|-\\||---|===|\\* \\* \\*|)[a`~# |-]{0,3}",
+            "(```|~~~~|# |```a b|> ```|> > ~~~|> - ```|  x|    y|é\r?|\u{20ac}y|- |  - |- 1\\. ~~~|-\t|\t|1\\. |7\\) |   |> |\\|a\\|b\\||\\|-\\|-\\||---|===|\\* \\* \\*|)[a`~# |-]{0,3}",
             0..40,
         ),
         cuts in proptest::collection::vec(0usize..400, 0..12),

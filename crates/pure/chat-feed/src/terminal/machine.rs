@@ -25,6 +25,7 @@ use super::links::Links;
 use super::row::{Column, Row};
 use super::style::Style;
 
+pub(super) use print::is_unfinished;
 pub(super) use reader::{FreshLine, Reader};
 
 /// So many of the newest lines can be changed: more than any screen that programs draw their progress on has.

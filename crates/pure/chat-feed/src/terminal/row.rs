@@ -343,24 +343,25 @@ fn push_wide(cells: &mut Vec<Cell>, char: char, width: usize, style: Style) {
     }
 }
 
-/// Puts a combining character on the one before the column; at the start of a line it stands for itself. Returns how many
-/// bytes were left out.
+/// Puts a combining character on the one before the column; in an empty line it stands for itself, and with nothing before
+/// it it is left out. Returns how many bytes were left out.
 fn mark(cells: &mut Vec<Cell>, column: usize, char: char, style: Style) -> u64 {
+    if cells.is_empty() {
+        cells.push(Cell::new(char, style));
+        return 0;
+    }
     let mut at = column.min(cells.len());
     while at > 0 && cells[at - 1].char == FILLED {
         at -= 1;
     }
-    match cells.get_mut(at.saturating_sub(1)) {
-        Some(cell) => {
-            let marks = cell.marks.get_or_insert_default();
-            if marks.chars().count() >= MOST_MARKS {
-                return char.len_utf8() as u64;
-            }
+    if let Some(cell) = at.checked_sub(1).and_then(|before| cells.get_mut(before)) {
+        let marks = cell.marks.get_or_insert_default();
+        if marks.chars().count() < MOST_MARKS {
             marks.push(char);
+            return 0;
         }
-        None => cells.push(Cell::new(char, style)),
     }
-    0
+    char.len_utf8() as u64
 }
 
 /// What a combining character takes beside its cell.

@@ -66,9 +66,9 @@ impl ToolCallBlock {
         let background = background
             .into_iter()
             .any(|name| is_set(name) == Some(true));
-        let limit = n_ms("timeout").or_else(|| n_ms("timeout_ms"));
-        // Some count seconds: nobody runs a command for less than one.
-        let limit = limit.map(|limit| if limit < 1_000 { limit * 1_000 } else { limit });
+        // Some count seconds without saying so: nobody runs a command for less than one.
+        let limit = n_ms("timeout").map(|limit| if limit < 1_000 { limit * 1_000 } else { limit });
+        let limit = limit.or_else(|| n_ms("timeout_ms"));
         [
             purpose,
             folder.map(|folder| format!("in {}", one_line(&folder))),

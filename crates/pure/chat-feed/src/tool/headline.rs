@@ -7,6 +7,7 @@ use super::given::{PATHS, beginning, first_text, text_of};
 use super::line::{LINE_CHARS, first_line, one_line};
 use super::{ToolKind, ToolStatus};
 use crate::block::ToolCallBlock;
+use crate::units;
 
 /// The one line that is shown of a call: verb, object … outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub struct Headline {
 const SEARCHED: [&str; 4] = ["pattern", "query", "regex", "glob"];
 const PLACES: [&str; 2] = ["path", "glob"];
 const FETCHED: [&str; 2] = ["url", "query"];
+/// The tools that ask for leave to go on with a plan: where that is not given they fail.
+const LEAVES_PLANNING: [&str; 2] = ["ExitPlanMode", "exit_plan_mode"];
 const LINES: [&str; 2] = ["offset", "limit"];
 
 impl ToolCallBlock {
@@ -31,6 +34,8 @@ impl ToolCallBlock {
         let is_done = self.status == ToolStatus::Succeeded;
         let says_all = is_done && (verb.starts_with("Plan ") || self.proposes_plan());
         let outcome = match says_all {
+            // What it gave are words for the model.
+            true if LEAVES_PLANNING.contains(&&*self.tool_name) => "approved".to_owned(),
             true => String::new(),
             false => one_line(&self.outcome()),
         };
@@ -45,6 +50,26 @@ impl ToolCallBlock {
     pub fn what(&self) -> (String, String) {
         let (verb, object) = self.verb_and_object(Quotes::Around);
         (verb, one_line(&object))
+    }
+
+    /// An object of the headline as it is seen from the session's folder: of a path, and of where a search looks, the part
+    /// below that. That all of the folder is searched is not said.
+    pub fn seen_from(&self, cwd: Option<&str>, object: &str) -> String {
+        let search = || {
+            let place = one_line(&self.told(&PLACES)?);
+            let what = object.strip_suffix(&*place)?.strip_suffix(" in ")?;
+            let folder = place.trim_end_matches('/');
+            Some(match folder == "." || Some(folder) == cwd {
+                true => what.to_owned(),
+                false => format!("{what} in {}", units::below(&place, cwd)),
+            })
+        };
+        match self.kind {
+            ToolKind::Search => search(),
+            ToolKind::Read | ToolKind::Edit => Some(units::below(object, cwd).to_owned()),
+            _ => None,
+        }
+        .unwrap_or_else(|| object.to_owned())
     }
 
     /// What the call works on: the headline's object in a terminal's spelling, with patterns as they were given.
@@ -155,7 +180,17 @@ impl ToolCallBlock {
                     let line = first_line(&plan).trim_start_matches(['#', ' ']);
                     // Many call it a plan themselves.
                     let line = line.strip_prefix("Plan: ").unwrap_or(line);
-                    Some(("Plan".to_owned(), line.to_owned()))
+                    let Some(step) = step_of(line) else {
+                        return Some(("Plan".to_owned(), line.to_owned()));
+                    };
+                    // A first step is no name for all of them.
+                    let is_whole = self.proposed_plan().is_some_and(|(_, is_whole)| is_whole);
+                    let n_steps = plan.lines().filter(|line| step_of(line).is_some()).count();
+                    let what = match is_whole {
+                        true => format!("— {}", units::count(n_steps as u64, "step", "steps")),
+                        false => step.to_owned(),
+                    };
+                    Some(("Plan".to_owned(), what))
                 };
                 counted.or_else(proposed)
             }
@@ -177,6 +212,16 @@ impl ToolCallBlock {
 fn is_said_as_it_is(text: &str) -> bool {
     let is_plain = !text.contains("  ") && !text.chars().any(char::is_control);
     is_plain && !text.is_empty() && text.trim() == text
+}
+
+/// What an item of a list says, numbered or not.
+fn step_of(line: &str) -> Option<&str> {
+    let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let item = match digits.len() < line.len() {
+        true => digits.strip_prefix(['.', ')']),
+        false => line.strip_prefix(['-', '*', '+']),
+    };
+    item?.strip_prefix(' ').map(str::trim)
 }
 
 /// What is said of an edit that was done, and of one that was not.

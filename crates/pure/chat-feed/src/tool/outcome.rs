@@ -6,6 +6,7 @@ use super::line::first_line;
 use super::{ToolKind, ToolStatus};
 use crate::block::ToolCallBlock;
 use crate::long_text;
+use crate::units;
 
 /// What is said of a text that has no line.
 const EMPTY: &str = "empty";
@@ -29,7 +30,8 @@ impl ToolCallBlock {
         if n_bytes == 0 || outcome == EMPTY {
             return outcome;
         }
-        format!("{outcome}, {}", short_size(n_bytes))
+        // As a terminal's line has it.
+        format!("{outcome}, {}", units::bytes(n_bytes).replace(' ', ""))
     }
 
     pub(super) fn outcome(&self) -> String {
@@ -56,6 +58,11 @@ impl ToolCallBlock {
                 self.told_plainly(summary)
             }
             (_, None, Some(summary), _) if self.found_one(summary) => "1 file".to_owned(),
+            (_, None, Some(summary), _)
+                if self.kind == ToolKind::Search && summary == "0 lines" =>
+            {
+                "no match".to_owned()
+            }
             (_, None, Some(summary), _) => summary.clone(),
             (_, None, None, Some(error)) => {
                 first_line(long_text::untagged(&error.message)).to_owned()
@@ -109,15 +116,6 @@ fn without_tags(line: &str) -> String {
     words + rest
 }
 
-/// A size as a terminal's line has it, without a space: `640B`, `35KB`, `2.5MB`.
-fn short_size(n_bytes: u64) -> String {
-    match n_bytes {
-        0..=999 => format!("{n_bytes}B"),
-        1_000..=999_499 => format!("{}KB", (n_bytes + 500) / 1_000),
-        _ => format!("{}.{}MB", n_bytes / 1_000_000, n_bytes / 100_000 % 10),
-    }
-}
-
 /// How much a result is, in a word or two.
 fn size_of(result: &Json) -> String {
     let Some(body) = result.to_body() else {
@@ -125,7 +123,7 @@ fn size_of(result: &Json) -> String {
     };
     let excerpt = body.excerpt();
     match excerpt.lines {
-        None => format!("{} KB", excerpt.bytes.div_ceil(1024)),
+        None => units::bytes(excerpt.bytes),
         Some(0) => EMPTY.to_owned(),
         Some(1) => "1 line".to_owned(),
         Some(n_lines) => format!("{n_lines} lines"),

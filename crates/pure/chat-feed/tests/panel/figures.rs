@@ -65,6 +65,95 @@ fn one_duration_is_told_everywhere() {
     assert_eq!(feed.turns()[0].took_ms, Some(4_200));
 }
 
+/// What the transcript and the trace say of a call, and the panel of the calls that took long.
+fn told_of_calls(lines: &[(&str, Value)]) -> (String, String, Vec<u64>) {
+    let (events, renderer) = session(lines);
+    let line_with = |text: String, begin: &str| {
+        let line = text.lines().find(|line| line.starts_with(begin));
+        line.unwrap_or_else(|| panic!("{text}")).to_owned()
+    };
+    let slowest = statistics(renderer.feed()).slowest;
+    (
+        line_with(to_markdown(&events), "**Call**"),
+        line_with(to_tool_trace(&events, Verbosity::Normal), "[TOOL]"),
+        slowest.iter().map(|slow| slow.duration_ms).collect(),
+    )
+}
+
+#[test]
+fn a_call_runs_from_when_it_was_let_run() {
+    let call = (
+        "tool_call",
+        json!({"timestamp": 0, "turnId": "t", "toolCallId": "c", "toolName": "Bash", "args": {"command": "make"}}),
+    );
+    let ask = |at_ms: i64| {
+        (
+            "permission_request",
+            json!({"timestamp": at_ms, "turnId": "t", "requestId": "p", "toolCallId": "c", "toolName": "Bash"}),
+        )
+    };
+    let allow = (
+        "permission_resolved",
+        json!({"timestamp": 601_000, "turnId": "t", "requestId": "p", "decision": "allow"}),
+    );
+    let result = (
+        "tool_result",
+        json!({"timestamp": 603_000, "turnId": "t", "toolCallId": "c", "result": ""}),
+    );
+    let told = (
+        "**Call** `Bash` (2.0 s)".to_owned(),
+        "[TOOL] bash: make (empty) — 2.0s".to_owned(),
+        vec![2_000],
+    );
+    let asked = [call.clone(), ask(1_000), allow.clone(), result.clone()];
+    assert_eq!(told_of_calls(&asked), told);
+    // Also where the call is told behind the answer.
+    let mut late = call.clone();
+    late.1["timestamp"] = json!(602_000);
+    assert_eq!(told_of_calls(&[ask(1_000), allow, late, result]), told);
+    // That there is no result is found out at some time.
+    let mut lost = (
+        "tool_result",
+        json!({"timestamp": 603_000, "turnId": "t", "toolCallId": "c", "result": "", "error": {"code": "no_result", "message": "none"}}),
+    );
+    let untold = (
+        "**Call** `Bash` (no result)".to_owned(),
+        "[TOOL] bash: make (no result)".to_owned(),
+        Vec::new(),
+    );
+    assert_eq!(told_of_calls(&[call.clone(), lost.clone()]), untold);
+    lost.1["durationMs"] = json!(70);
+    assert_eq!(told_of_calls(&[call, lost]).2, [70]);
+}
+
+#[test]
+fn a_sub_agents_session_is_its_share_and_not_the_sessions() {
+    let usage = |parent: Option<&str>, input: u64| {
+        (
+            "usage",
+            json!({"turnId": "t", "parentToolCallId": parent, "scope": "session", "cumulative": true, "inputTokens": input}),
+        )
+    };
+    let (events, renderer) = session(&[
+        ("turn_start", json!({"turnId": "t", "trigger": "user"})),
+        (
+            "tool_call",
+            json!({"turnId": "t", "toolCallId": "c", "toolName": "Task", "kind": "agent", "args": {}}),
+        ),
+        usage(None, 100_000),
+        usage(Some("c"), 2_000),
+        usage(Some("c"), 5_000),
+        usage(None, 110_000),
+    ]);
+    let feed = renderer.feed();
+    let fresh = |tokens: Option<chat_feed::projections::TokenCounts>| tokens.map(|it| it.fresh());
+    assert_eq!(fresh(to_session_summary(&events).usage), Some(110_000));
+    assert_eq!(fresh(statistics(feed).tokens), Some(110_000));
+    assert_eq!(fresh(agents(feed)[0].tokens), Some(5_000));
+    let said = feed.session().usage.as_ref();
+    assert_eq!(said.map(|usage| usage.input_tokens), Some(110_000));
+}
+
 #[test]
 fn a_session_lasts_from_its_earliest_time_to_its_latest() {
     let said = |at_ms: i64| ("user_message", json!({"text": "x", "timestamp": at_ms}));
@@ -114,7 +203,7 @@ fn a_file_that_moves_is_counted_once_everywhere() {
         edit("t", "b", "modified", None),
         edit("t", "c", "renamed", Some("b")),
         edit("t", "c", "modified", None),
-        // It takes the place of another one, which stays.
+        // It takes the place of another one: both are one from here on.
         edit("t", "a", "renamed", Some("c")),
         // Of an earlier turn, or of nobody knows when.
         ("turn_start", json!({"turnId": "u", "trigger": "user"})),
@@ -130,8 +219,8 @@ fn a_file_that_moves_is_counted_once_everywhere() {
         .iter()
         .map(|turn| turn.files as usize)
         .collect();
-    assert_eq!(of_turns, [2, 3]);
-    assert_eq!([counted(turn(0)), counted(turn(1))], [2, 3]);
+    assert_eq!(of_turns, [1, 3]);
+    assert_eq!([counted(turn(0)), counted(turn(1))], [1, 3]);
     let n_files = counted(Scope::Session);
     assert_eq!(statistics(feed).files_changed, n_files);
     assert_eq!(to_session_summary(&events).files_changed, n_files as u64);

@@ -133,6 +133,47 @@ fn a_file_that_moves_takes_its_history_along() {
 }
 
 #[test]
+fn a_file_that_takes_the_place_of_another_is_where_it_was_no_more() {
+    let gone = edit("a", Some("y\n"), None);
+    let moved = json!({"filePath": "a", "oldPath": "b", "changeType": "renamed", "linesAdded": 1});
+    let (events, renderer) = session(&[
+        edit("a", Some("x\n"), Some("y\n")),
+        edit("b", Some("x\n"), Some("y\n")),
+        gone,
+        ("file_edit", moved),
+    ]);
+    let feed = renderer.feed();
+    let rows: Vec<BlockId> = feed.rows().map(|block| block.id).collect();
+    let files = files(feed, Scope::Session).files;
+    assert_eq!(files.len(), 1, "{files:?}");
+    let file = &files[0];
+    assert_eq!(
+        (file.path.as_str(), file.change),
+        ("a", FileChange::Modified)
+    );
+    assert_eq!(file.old_path.as_deref(), Some("b"));
+    assert_eq!((file.lines_added, file.lines_removed), (3, 3));
+    assert_eq!(file.edits, rows[rows.len() - 4..]);
+    let summary = to_session_summary(&events).files;
+    assert_eq!(summary.len(), 1, "{summary:?}");
+    let told = &summary[0];
+    assert_eq!(
+        (told.path.as_str(), told.change_type.as_str(), told.edits),
+        ("a", "modified", 4)
+    );
+    assert_eq!((told.lines_added, told.lines_removed), (3, 3));
+    // Taken back, it is where it was.
+    let retract = json!({"id": "r", "seq": 9, "timestamp": 9_000, "sessionId": "s", "type": "retract", "payload": {"eventIds": ["e3"]}});
+    let retract = ChatEvent::from_json(&retract.to_string()).unwrap();
+    let mut renderer = ChatRenderer::new();
+    renderer.replay_events(&[events.as_slice(), &[retract]].concat());
+    let feed = renderer.feed();
+    let counted: u32 = feed.turns().iter().map(|turn| turn.files).sum();
+    assert_eq!(counted, 2);
+    assert_eq!(chat_feed::panel::files(feed, Scope::Session).files.len(), 2);
+}
+
+#[test]
 fn an_edit_whose_content_is_not_told_is_in_no_sum() {
     let first = edit("a", Some("x\n"), Some("y\n"));
     let sum = |second: Value| {
@@ -162,8 +203,10 @@ fn the_summary_of_a_session_says_the_same_of_a_file() {
     for (edits, change) in [
         (vec![("file_edit", moved), other.clone()], "renamed"),
         (vec![gone.clone(), new.clone()], "modified"),
-        (vec![new.clone(), other], "created"),
-        (vec![new, gone], "deleted"),
+        (vec![new.clone(), other.clone()], "created"),
+        (vec![other, new.clone()], "modified"),
+        (vec![new.clone(), gone.clone()], "deleted"),
+        (vec![new.clone(), gone, new], "created"),
     ] {
         let (events, renderer) = session(&edits);
         let files = files(renderer.feed(), Scope::Session).files;

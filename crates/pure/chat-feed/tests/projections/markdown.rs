@@ -317,6 +317,27 @@ fn headings_and_definitions_reach_no_further_from_within_lists_and_quotes() {
 }
 
 #[test]
+fn only_blanks_make_an_empty_line() {
+    use pulldown_cmark::{Event, HeadingLevel, Parser, Tag};
+    for white in ['\u{a0}', '\u{3000}', '\u{2003}', '\u{202f}', '\u{2028}'] {
+        let text = format!("Approved\n{white}\n===\n\n- a\n{white}\n  ---\n\nb\n{white}");
+        let events = log(&[("assistant_done", "t1", "r1", json!({"text": text}))]);
+        let markdown = to_markdown(&events);
+        let headings = Parser::new(&markdown).filter_map(|event| match event {
+            Event::Start(Tag::Heading { level, .. }) => Some(level),
+            _ => None,
+        });
+        let headings: Vec<_> = headings.collect();
+        assert_eq!(
+            headings,
+            [HeadingLevel::H1, HeadingLevel::H2],
+            "{markdown:?}"
+        );
+        assert!(markdown.contains(&format!("b\n{white}\n")), "{markdown:?}");
+    }
+}
+
+#[test]
 fn code_that_may_have_begun_before_hides_no_tag() {
     // The first backtick is open until the second line's, so what stands between the next two is no code.
     check_answer("a ` b\nc ` <i> ` d", "a ` b\nc ` &lt;i> ` d");

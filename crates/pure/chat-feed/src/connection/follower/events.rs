@@ -1,8 +1,8 @@
 //! Events on their way to the page in their order; holes among them; receipts for them.
 
+use chat_event::ChatEvent;
 use chat_event::frame::{ClientFrame, Gap};
 use chat_event::payload::LogGap;
-use chat_event::{ChatEvent, Payload};
 
 use super::{HOLE_MS, Step};
 use crate::connection::Command;
@@ -57,8 +57,8 @@ impl Step<'_> {
     }
 
     fn hand(&mut self, ready: Vec<ChatEvent>) {
-        if let Some(last) = ready.iter().rev().find(|event| !event.is_control()) {
-            self.follower.has_ended = matches!(last.payload, Payload::SessionEnd(_));
+        for event in &ready {
+            self.follower.over.take(event);
         }
         if !ready.is_empty() {
             self.commands.push(Command::Hand(ready));

@@ -6,7 +6,7 @@ use super::{State, Step};
 use crate::connection::polling::{
     REFUSED_SOCKETS, SOCKET_AGAIN_MS, absent_pause_ms, poll_pause_ms,
 };
-use crate::connection::{Command, Failure, Loss, Status};
+use crate::connection::{Command, Failure, Loss, Over, Status};
 use crate::inbox::Inbox;
 
 impl Step<'_> {
@@ -84,7 +84,7 @@ impl Step<'_> {
         self.follower.acked = 0;
         self.follower.ack_due_ms = None;
         self.follower.hole_since_ms = None;
-        self.follower.has_ended = false;
+        self.follower.over = Over::default();
         self.follower.is_caught_up = false;
         self.follower.told = None;
     }

@@ -6,6 +6,7 @@ use chat_event::{ChatEvent, Json};
 use super::{
     Block, Conversation, EntryBody, EntryKey, Joins, MAX_DEPTH, OVERHEAD_BYTES, Owner, Response,
 };
+use crate::took::ran_ms;
 use crate::tool::{ToolKind, ToolStatus};
 
 /// Names a call; apart from its id, which a source may use again in another turn.
@@ -40,8 +41,11 @@ pub(in crate::projections) struct Call {
     pub(in crate::projections) edits: Vec<CallEdit>,
     /// Whether the call itself is in the log, or only what came of it.
     pub(in crate::projections) called: bool,
-    pub(in crate::projections) called_ms: Option<i64>,
-    pub(in crate::projections) result_ms: Option<i64>,
+    called_ms: Option<i64>,
+    /// When what was asked for it was answered, from where on it runs.
+    pub(super) allowed_ms: Option<i64>,
+    /// How long it ran, in milliseconds.
+    pub(in crate::projections) ran_ms: Option<u64>,
     /// What its sub-agent did.
     pub(in crate::projections) children: Vec<EntryKey>,
     pub(super) home: EntryKey,
@@ -148,7 +152,8 @@ impl Conversation {
         if says_something(result) && !call.was_stopped() {
             call.output = String::new();
         }
-        call.result_ms = event.timestamp;
+        let since_ms = call.allowed_ms.or(call.called_ms);
+        call.ran_ms = ran_ms(result, since_ms, event.timestamp);
         let home = call.home;
         let called = call.called;
         self.add_bytes(home, result.result.text_len() + OVERHEAD_BYTES);
@@ -279,7 +284,8 @@ impl Conversation {
             edits: Vec::new(),
             called,
             called_ms: None,
-            result_ms: None,
+            allowed_ms: self.asks.early.take(id, Some(self.turn)),
+            ran_ms: None,
             children: Vec::new(),
             home: entry,
             block_idx,

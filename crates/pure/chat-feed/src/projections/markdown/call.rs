@@ -10,7 +10,6 @@ use crate::projections::conversation::Call;
 use crate::projections::plain::{json_text, result_text, value_of};
 use crate::row_text::printed_text;
 use crate::terminal::{MOST_COLUMNS, Output};
-use crate::took::took_ms;
 use crate::tool::{ToolKind, ToolStatus};
 
 /// Results are shown up to here: what a reader looks for is at the beginning, and the log has the rest.
@@ -33,10 +32,9 @@ pub(super) fn write_head<S: TextSink>(out: &mut Writer<'_, S>, call: &Call) {
     if let Some(exit_code) = call.result.as_ref().and_then(|result| result.exit_code) {
         facts.push(format!("exit {exit_code}"));
     }
-    let told_ms = call.result.as_ref().and_then(|result| result.duration_ms);
     // Sources without times of their own have the same one everywhere.
-    let took = took_ms(told_ms, call.called_ms, call.result_ms).filter(|&took| took > 0);
-    facts.extend(took.map(super::times::duration));
+    let ran_ms = call.ran_ms.filter(|&ran_ms| ran_ms > 0);
+    facts.extend(ran_ms.map(super::times::duration));
     let facts = match facts.is_empty() {
         true => String::new(),
         false => format!(" ({})", facts.join(", ")),

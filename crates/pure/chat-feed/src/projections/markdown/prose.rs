@@ -15,6 +15,9 @@ pub(super) enum Prose {
 /// Headings begin below the transcript's own: title, turn.
 const HEADING_LEVEL: usize = 2;
 
+/// What Markdown takes for blanks: a line of other white space is text.
+const BLANKS: [char; 2] = [' ', '\t'];
+
 struct Fence {
     mark: char,
     len: usize,
@@ -27,7 +30,8 @@ pub(super) fn tamed(text: &str) -> Prose {
     let (mut after_text, mut after_blank) = (false, true);
     let mut in_list = false;
     let mut sure = true;
-    for line in text.trim_end().trim_start_matches('\n').split('\n') {
+    let text = text.trim_end_matches([' ', '\t', '\n']);
+    for line in text.trim_start_matches('\n').split('\n') {
         if !tame.is_empty() {
             tame.push('\n');
         }
@@ -47,7 +51,7 @@ pub(super) fn tamed(text: &str) -> Prose {
         if hides_a_fence(line) {
             return Prose::Wild;
         }
-        if line.trim().is_empty() {
+        if is_blank(line) {
             (after_text, after_blank, sure) = (false, true, true);
             continue;
         }
@@ -118,7 +122,7 @@ fn marked(line: &str) -> Marked<'_> {
     // Behind a mark one space belongs to the mark.
     let (mut column, mut most_spaces) = (0, 3);
     loop {
-        let bare = marked.bare.trim_start_matches([' ', '\t']);
+        let bare = marked.bare.trim_start_matches(BLANKS);
         let spaces = &marked.bare[..marked.bare.len() - bare.len()];
         let begin = column;
         for space in spaces.chars() {
@@ -136,7 +140,7 @@ fn marked(line: &str) -> Marked<'_> {
         } else if let Some(rest) = behind_list_mark(bare) {
             marked.has_list = true;
             // A mark with nothing behind it may as well underline.
-            if rest.trim().is_empty() {
+            if is_blank(rest) {
                 return marked;
             }
             rest
@@ -148,6 +152,10 @@ fn marked(line: &str) -> Marked<'_> {
     }
 }
 
+fn is_blank(line: &str) -> bool {
+    line.trim_start_matches(BLANKS).is_empty()
+}
+
 /// What follows the mark of a list's item, where the line begins with one.
 fn behind_list_mark(bare: &str) -> Option<&str> {
     let rest = bare.strip_prefix(['-', '+', '*']).or_else(|| {
@@ -155,14 +163,14 @@ fn behind_list_mark(bare: &str) -> Option<&str> {
         let has_number = (1..=9).contains(&(bare.len() - numberless.len()));
         numberless.strip_prefix(['.', ')']).filter(|_| has_number)
     })?;
-    (rest.is_empty() || rest.starts_with([' ', '\t'])).then_some(rest)
+    (rest.is_empty() || rest.starts_with(BLANKS)).then_some(rest)
 }
 
 /// How many marks of a heading a line begins with, where it is one.
 fn heading_level(bare: &str) -> Option<usize> {
     let rest = bare.trim_start_matches('#');
     let n_marks = bare.len() - rest.len();
-    let is_one = (1..=6).contains(&n_marks) && (rest.is_empty() || rest.starts_with([' ', '\t']));
+    let is_one = (1..=6).contains(&n_marks) && (rest.is_empty() || rest.starts_with(BLANKS));
     is_one.then_some(n_marks)
 }
 
@@ -193,21 +201,19 @@ fn opens(line: &str) -> Option<Fence> {
 fn closes(line: &str, open: &Fence) -> bool {
     let bare = line.trim_start_matches(' ');
     let rest = bare.trim_start_matches(open.mark);
-    line.len() - bare.len() <= 3
-        && bare.len() - rest.len() >= open.len
-        && rest.chars().all(|c| c == ' ' || c == '\t')
+    line.len() - bare.len() <= 3 && bare.len() - rest.len() >= open.len && is_blank(rest)
 }
 
 /// Whether code may begin behind the marks of a list or a quote, or behind spaces.
 fn hides_a_fence(line: &str) -> bool {
-    let marks = |c: char| c.is_whitespace() || c.is_ascii_digit() || ">-+*.)".contains(c);
+    let marks = |c: char| c.is_ascii_digit() || " \t>-+*.)".contains(c);
     let bare = line.trim_start_matches(marks);
     bare.len() < line.len() && (bare.starts_with("```") || bare.starts_with("~~~"))
 }
 
 /// Whether a line makes a heading of the line before it.
 fn underlines(bare: &str) -> bool {
-    let bare = bare.trim_end();
+    let bare = bare.trim_end_matches(BLANKS);
     !bare.is_empty() && (bare.chars().all(|c| c == '=') || bare.chars().all(|c| c == '-'))
 }
 

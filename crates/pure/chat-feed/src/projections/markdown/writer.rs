@@ -4,8 +4,8 @@
 //! transcript can also be read with `cat`.
 
 use super::prose::{self, Prose};
+use crate::controls;
 use crate::projections::TextSink;
-use crate::projections::trace::pass_escape;
 
 /// Quotes within quotes deeper than this are shown at this depth: readers indent each.
 const MAX_QUOTE_DEPTH: usize = 8;
@@ -146,24 +146,17 @@ fn one_line(text: &str) -> String {
 /// The text without terminal codes; line ends are `\n`, what no one sees is made visible.
 pub(super) fn clean(text: &str) -> String {
     let mut cleaned = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        rest = &rest[c.len_utf8()..];
-        match c {
-            '\u{1b}' => rest = pass_escape(rest, &mut cleaned),
-            '\r' => {
-                if !rest.starts_with('\n') {
-                    cleaned.push('\n');
-                }
-            }
-            '\n' | '\t' => cleaned.push(c),
-            // These turn the order of what is read around.
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                cleaned.push_str(&format!("⟨U+{:04X}⟩", u32::from(c)));
-            }
-            c if c.is_control() => cleaned.push('\u{fffd}'),
-            c => cleaned.push(c),
+    controls::without(text, &mut cleaned, &mut |c, cleaned| match c {
+        '\n' | '\r' => cleaned.push(c),
+        // These turn the order of what is read around.
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+            cleaned.push_str(&format!("⟨U+{:04X}⟩", u32::from(c)));
         }
+        c if c.is_control() => cleaned.push('\u{fffd}'),
+        c => cleaned.push(c),
+    });
+    match cleaned.contains('\r') {
+        true => cleaned.replace("\r\n", "\n").replace('\r', "\n"),
+        false => cleaned,
     }
-    cleaned
 }

@@ -118,10 +118,20 @@ impl Counted {
 
     fn add_edit(&mut self, edit: &FileEdit) {
         let mut known = self.files.contains_key(&edit.file_path);
-        let moved = moved_from(edit).filter(|_| !known);
-        if let Some(file) = moved.and_then(|old| self.files.remove(old)) {
-            self.files.insert(edit.file_path.clone(), file);
-            known = true;
+        let moved = moved_from(edit).and_then(|old| self.files.remove(old));
+        if let Some(moved) = moved {
+            match self.files.get_mut(&edit.file_path) {
+                // Both are one from here on.
+                Some(file) => {
+                    file.edits += moved.edits;
+                    file.lines_added = file.lines_added.saturating_add(moved.lines_added);
+                    file.lines_removed = file.lines_removed.saturating_add(moved.lines_removed);
+                }
+                None => {
+                    self.files.insert(edit.file_path.clone(), moved);
+                    known = true;
+                }
+            }
         }
         let file = if known || self.files.len() < MOST_FILES {
             let file = self.files.entry(edit.file_path.clone()).or_default();
@@ -132,10 +142,11 @@ impl Counted {
             &mut self.more_files
         };
         let change = FileChange::of(&edit.change_type);
-        let change = match FileChange::of(&file.change_type) {
-            // It is the first, or leaves the file as it is called.
-            FileChange::Modified => change,
-            known => known.then(change),
+        let change = if file.edits == 0 {
+            file.is_new = change == FileChange::Created;
+            change
+        } else {
+            FileChange::of(&file.change_type).then(change, file.is_new)
         };
         file.change_type = change.as_str().to_owned();
         file.edits += 1;

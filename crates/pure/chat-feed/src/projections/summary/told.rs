@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use chat_event::compaction::Folded;
-use chat_event::{ChatEvent, Payload};
+use chat_event::{ChatEvent, Payload, Standing};
 
 use super::SessionOutcome;
 use super::usage::{NewestUsage, UsageCount, UsageNote};
@@ -22,10 +22,14 @@ pub(super) struct Told {
     pub(super) agents: Vec<String>,
     pub(super) models: Vec<String>,
     pub(super) cwd: Option<String>,
+    is_cwd_guessed: bool,
     pub(super) git_branch: Option<String>,
     pub(super) span_ms: Option<(i64, i64)>,
     pub(super) busy_ms: u64,
+    /// How the newest turn ended: the last one that began, by the times of the turns.
     pub(super) outcome: Option<SessionOutcome>,
+    newest_turn: Option<u64>,
+    standing: Standing,
     pub(super) turns: HashSet<u64>,
     times: HashMap<u64, TurnTime>,
     /// Turns that are not over, in the order they began: a prompt may wait while the agent is busy with the one before.
@@ -34,6 +38,7 @@ pub(super) struct Told {
     n_running_calls: i64,
     pub(super) interrupts: u64,
     pub(super) compactions: u64,
+    newest_compaction: Option<u64>,
     pub(super) lost_events: u64,
     pub(super) usage: UsageCount,
     newest_usage: NewestUsage<UsageNote>,
@@ -80,7 +85,7 @@ impl Told {
             self.time_of(turn, began_ms);
         }
         match &event.payload {
-            Payload::TurnStart(_) => self.go_on(turn, main),
+            Payload::TurnStart(_) => self.go_on(event, turn, began_ms),
             Payload::UserMessage(_)
             | Payload::UserAudio(_)
             | Payload::AgentCallback(_)
@@ -90,21 +95,24 @@ impl Told {
             | Payload::ThinkingDone(_)
                 if main =>
             {
-                self.go_on(turn, main);
+                self.go_on(event, turn, began_ms);
                 if !is_prompt(&event.payload) {
                     self.works_in(turn);
                 }
             }
             Payload::ToolCall(_) => {
-                self.go_on(turn, main);
+                self.go_on(event, turn, began_ms);
                 if main {
                     self.works_in(turn);
                 }
-                self.n_running_calls += 1;
+                if !self.is_past(event, turn) {
+                    self.n_running_calls += 1;
+                }
             }
+            Payload::ToolResult(_) if self.is_past(event, turn) => {}
             Payload::ToolResult(_) => self.n_running_calls -= 1,
             Payload::TurnEnd(end) => {
-                self.turns.insert(turn);
+                let new = self.turns.insert(turn);
                 let guessed = end.extra.get("guessed").is_some();
                 let time = self.time_of(turn, event.timestamp);
                 // What is known of its end is not given up for a guess.
@@ -119,32 +127,30 @@ impl Told {
                 }
                 let usage = end.usage.as_ref().and_then(|usage| usage.parse());
                 self.usage.end_turn(turn, usage.as_ref(), end.cost_usd);
-                self.outcome = Some(match (end.outcome.as_deref(), self.outcome) {
-                    (Some("interrupted"), _) => SessionOutcome::Interrupted,
-                    (Some("failed"), _) => SessionOutcome::Failed,
-                    (None, Some(SessionOutcome::Interrupted)) => SessionOutcome::Interrupted,
-                    (None, Some(SessionOutcome::Failed)) => SessionOutcome::Failed,
-                    (_, _) => SessionOutcome::Completed,
-                });
                 self.open.retain(|&open| open != turn);
-                if !self.open.is_empty() {
-                    self.outcome = Some(SessionOutcome::Running);
+                if new {
+                    self.begin(event, turn, began_ms);
                 }
-                self.n_running_calls = 0;
+                if self.newest_turn == Some(turn) || !self.is_past(event, turn) {
+                    self.ends(event, turn, end.outcome.as_deref());
+                }
             }
             Payload::Interrupt(_) => {
                 self.interrupts += 1;
                 // A sub-agent that is stopped is not all of the session.
                 if main {
-                    self.outcome = Some(SessionOutcome::Interrupted);
+                    self.stops(event, turn, SessionOutcome::Interrupted);
                 }
             }
-            Payload::ErrorEvent(_) if main => self.outcome = Some(SessionOutcome::Failed),
-            Payload::SessionEnd(_) if self.outcome == Some(SessionOutcome::Running) => {
-                self.outcome = Some(match self.n_running_calls > 0 {
-                    true => SessionOutcome::Interrupted,
-                    false => SessionOutcome::Completed,
-                });
+            Payload::ErrorEvent(_) if main => self.stops(event, turn, SessionOutcome::Failed),
+            Payload::SessionEnd(_) => {
+                self.standing.is_over(event.timestamp);
+                if self.outcome == Some(SessionOutcome::Running) {
+                    self.outcome = Some(match self.n_running_calls > 0 {
+                        true => SessionOutcome::Interrupted,
+                        false => SessionOutcome::Completed,
+                    });
+                }
             }
             // A sub-agent's is no beginning of the session.
             Payload::SessionStart(start) if !main => {
@@ -157,9 +163,11 @@ impl Told {
                 }
                 add_name(&mut self.agents, start.agent.as_deref());
                 add_name(&mut self.models, start.model.as_deref());
-                // Where it began; the agent may go elsewhere.
-                if self.cwd.is_none() {
+                let had_none = self.cwd.is_none();
+                if start.tells_cwd(self.cwd.as_deref(), &mut self.is_cwd_guessed) {
                     self.cwd.clone_from(&start.cwd);
+                }
+                if had_none {
                     self.git_branch.clone_from(&start.git_branch);
                 }
                 if start.provider.is_some() {
@@ -173,18 +181,24 @@ impl Told {
             Payload::Usage(usage) => {
                 add_name(&mut self.models, usage.model.as_deref());
                 let response = event.response_id.as_deref().map(hash);
-                let note = UsageNote::of(turn, response, !main, usage);
+                let note = UsageNote::of(turn, response, !main, usage, event.timestamp);
                 self.newest_usage.note(hash(&event.id), note);
                 self.usage.take(&note);
             }
             Payload::Retract(retract) => {
                 for id in &retract.event_ids {
+                    // Another one stands for it.
+                    let newest = self.newest_compaction.take_if(|newest| *newest == hash(id));
+                    self.compactions -= u64::from(newest.is_some());
                     if let Some(note) = self.newest_usage.take_back(hash(id)) {
                         self.usage.take(&note.taken_back());
                     }
                 }
             }
-            Payload::Compaction(_) => self.compactions += 1,
+            Payload::Compaction(_) => {
+                self.compactions += 1;
+                self.newest_compaction = Some(hash(&event.id));
+            }
             Payload::LogGap(gap) => {
                 let n_lost = gap.n_missing();
                 self.lost_events = self.lost_events.saturating_add(n_lost);
@@ -212,18 +226,63 @@ impl Told {
     }
 
     /// Something happens in a turn. One of a sub-agent's own need not be told to end.
-    fn go_on(&mut self, turn: u64, main: bool) {
+    fn go_on(&mut self, event: &ChatEvent, turn: u64, began_ms: Option<i64>) {
+        let main = event.parent_tool_call_id.is_none();
         let new = self.turns.insert(turn);
-        if new {
+        if new && main {
+            self.begin(event, turn, began_ms);
+        }
+        // What is said late does not open a turn that is over, nor make one that is past the newest.
+        let goes_on = new && !self.standing.is_past(began_ms);
+        if goes_on {
             self.n_running_calls = 0;
         }
-        if new && main {
+        if goes_on && main {
             self.open.push(turn);
         }
-        // What is said late does not open a turn that is over.
-        if new || self.outcome.is_none() {
+        if goes_on || self.outcome.is_none() {
             self.outcome = Some(SessionOutcome::Running);
         }
+    }
+
+    /// A turn begins; without a name it stands where it came.
+    fn begin(&mut self, event: &ChatEvent, turn: u64, began_ms: Option<i64>) {
+        if event.turn_id.is_none() {
+            self.standing = Standing::default();
+        }
+        if self.standing.begins(began_ms) {
+            self.newest_turn = Some(turn);
+        }
+    }
+
+    /// A turn ends so, as far as that was told; what stopped it may have been told before.
+    fn ends(&mut self, event: &ChatEvent, turn: u64, outcome: Option<&str>) {
+        if self.newest_turn == Some(turn) {
+            self.standing.ends(event.timestamp);
+        }
+        self.outcome = Some(match (outcome, self.outcome) {
+            _ if !self.open.is_empty() => SessionOutcome::Running,
+            (Some("interrupted"), _) => SessionOutcome::Interrupted,
+            (Some("failed"), _) => SessionOutcome::Failed,
+            (None, Some(SessionOutcome::Interrupted)) => SessionOutcome::Interrupted,
+            (None, Some(SessionOutcome::Failed)) => SessionOutcome::Failed,
+            (_, _) => SessionOutcome::Completed,
+        });
+        self.n_running_calls = 0;
+    }
+
+    /// A turn stops so; of one that is past that says nothing of the session.
+    fn stops(&mut self, event: &ChatEvent, turn: u64, how: SessionOutcome) {
+        if !self.is_past(event, turn) {
+            self.standing.ends(event.timestamp);
+            self.outcome = Some(how);
+        }
+    }
+
+    /// Whether an event of this turn tells of what is past.
+    fn is_past(&self, event: &ChatEvent, turn: u64) -> bool {
+        let goes_on = self.newest_turn == Some(turn) && self.standing.is_open();
+        !goes_on && self.standing.is_past(event.timestamp)
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use chat_event::pack::{Pack, Packer, Unpacker};
 use chat_event::payload::Usage;
+use chat_event::{SessionSum, SumStep};
 use serde::Serialize;
 
 /// Turns are kept apart while they may still change; older ones are one figure.
@@ -90,10 +91,8 @@ chat_event::pack_fields!(Figures { tokens, cost_usd });
 
 impl Figures {
     fn of(usage: &Usage) -> Self {
-        // A source that tells the cost alone says nothing of tokens.
-        let tokens = Some(TokenCounts::of(usage)).filter(|told| *told != TokenCounts::default());
         Figures {
-            tokens,
+            tokens: usage.tells_tokens().then(|| TokenCounts::of(usage)),
             cost_usd: usage.cost_usd,
         }
     }
@@ -161,7 +160,7 @@ impl TurnUsage {
     pub(crate) fn take(&mut self, note: &UsageNote) {
         let figures = note.figures;
         let response = match note.said {
-            Said::OfSession { .. } => return,
+            Said::OfSession { .. } | Said::OfAgent => return,
             Said::OfTurn | Said::AtEnd => {
                 self.told = figures.or(self.told);
                 return;
@@ -189,7 +188,7 @@ impl TurnUsage {
     fn give_back(&mut self, note: &UsageNote) {
         let figures = note.figures;
         let response = match note.said {
-            Said::OfSession { .. } => return,
+            Said::OfSession { .. } | Said::OfAgent => return,
             Said::OfTurn | Said::AtEnd => {
                 self.told = self.told.without(figures);
                 return;
@@ -221,6 +220,8 @@ pub(crate) struct UsageCount {
     /// Of runs of the session before one that began to count anew.
     past_runs: Figures,
     session: Figures,
+    /// When the session told that.
+    session_ms: Option<i64>,
     past_turns: Figures,
     turns: BTreeMap<u64, TurnUsage>,
     /// The turns in the order they came.
@@ -245,19 +246,32 @@ chat_event::pack_fields!(UsageNote {
 
 #[derive(Clone, Copy, Debug)]
 enum Said {
-    OfSession { cumulative: bool },
+    OfSession {
+        cumulative: bool,
+        at_ms: Option<i64>,
+    },
     OfTurn,
     OfResponse(Option<u64>),
     AtEnd,
+    /// Of a sub-agent's own session: its responses are told, too, and the session's figures count them.
+    OfAgent,
 }
-chat_event::pack_variants!(Said { 0 => OfSession { cumulative }, 1 => OfTurn, 2 => OfResponse(response), 3 => AtEnd });
+chat_event::pack_variants!(Said { 0 => OfSession { cumulative, at_ms }, 1 => OfTurn, 2 => OfResponse(response), 3 => AtEnd, 4 => OfAgent });
 
 impl UsageNote {
-    /// What a `usage` event says; `response` names its response, `nested` says that a sub-agent used it.
-    pub(crate) fn of(turn: u64, response: Option<u64>, nested: bool, usage: &Usage) -> UsageNote {
+    /// What a `usage` event says; `response` names its response, `nested` says that a sub-agent used it, `at_ms` when.
+    pub(crate) fn of(
+        turn: u64,
+        response: Option<u64>,
+        nested: bool,
+        usage: &Usage,
+        at_ms: Option<i64>,
+    ) -> UsageNote {
         let said = match usage.scope.as_str() {
+            "session" if nested => Said::OfAgent,
             "session" => Said::OfSession {
                 cumulative: usage.cumulative != Some(false),
+                at_ms,
             },
             "turn" if !nested => Said::OfTurn,
             _ => Said::OfResponse(response),
@@ -267,6 +281,19 @@ impl UsageNote {
             said,
             figures: Figures::of(usage),
             taken_back: false,
+        }
+    }
+
+    /// What a `usage` event says of the sub-agent that it comes from: `agent` stands in the place of a turn, and what is said
+    /// of its session is what the turn says of itself.
+    pub(crate) fn of_agent(agent: u64, response: Option<u64>, usage: &Usage) -> UsageNote {
+        let note = UsageNote::of(agent, response, true, usage, None);
+        UsageNote {
+            said: match note.said {
+                Said::OfAgent => Said::OfTurn,
+                said => said,
+            },
+            ..note
         }
     }
 
@@ -339,7 +366,10 @@ impl UsageCount {
             Said::OfSession { .. } if note.taken_back => {
                 self.session = self.session.without(note.figures);
             }
-            Said::OfSession { cumulative } => self.add_session(note.figures, cumulative),
+            Said::OfSession { cumulative, at_ms } => {
+                self.add_session(note.figures, cumulative, at_ms);
+            }
+            Said::OfAgent => {}
             _ if note.taken_back => {
                 if let Some(turn) = self.turns.get_mut(&note.turn) {
                     turn.give_back(note);
@@ -374,16 +404,27 @@ impl UsageCount {
         self.past_runs.plus(self.session).or(turns)
     }
 
-    fn add_session(&mut self, figures: Figures, cumulative: bool) {
-        let total = |figures: Figures| figures.tokens.map(TokenCounts::fresh);
-        // Less than before means that the source began to count anew.
-        let anew = total(figures).is_some_and(|told| Some(told) < total(self.session));
-        if !cumulative || anew {
-            self.past_runs = self.past_runs.plus(self.session);
-            self.session = figures;
-        } else {
-            self.session = figures.or(self.session);
-        }
+    fn add_session(&mut self, figures: Figures, cumulative: bool, at_ms: Option<i64>) {
+        let sum = |of: Figures, at_ms| SessionSum {
+            tokens: of.tokens.map(TokenCounts::fresh),
+            cost_usd: of.cost_usd,
+            at_ms,
+        };
+        let is_first_run = self.past_runs.tokens.is_none() && self.past_runs.cost_usd.is_none();
+        let before = sum(self.session, self.session_ms);
+        let step = match cumulative {
+            true => before.step_to(sum(figures, at_ms), is_first_run),
+            false => SumStep::Anew,
+        };
+        self.session = match step {
+            SumStep::Grown => figures.or(self.session),
+            SumStep::Past => self.session.or(figures),
+            SumStep::Anew => {
+                self.past_runs = self.past_runs.plus(self.session);
+                figures
+            }
+        };
+        self.session_ms = self.session_ms.max(at_ms);
     }
 
     fn turn(&mut self, turn: u64) -> &mut TurnUsage {

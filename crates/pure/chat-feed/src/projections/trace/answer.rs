@@ -1,4 +1,5 @@
-//! The answer a turn is writing: the text since its last tool call, part by part, from chunks or as a whole.
+//! The answer a turn is writing: the text since its last tool call, part by part, from chunks or as a whole. What was said
+//! before a result is set aside where more is said behind it.
 
 use std::collections::VecDeque;
 
@@ -20,12 +21,18 @@ struct Part {
     done: bool,
     /// Its beginning was handed on.
     goes_on: bool,
+    /// That was before a call: it is no answer.
+    is_aside: bool,
 }
 
 /// The text since the turn's last tool call: at its end, the answer.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     parts: Vec<Part>,
+    /// So many of them were said before a result came.
+    n_before_result: usize,
+    /// What is no answer, for more was said behind a result.
+    aside: Vec<String>,
     n_bytes: usize,
     /// Parts that were handed on before they were done.
     handed_on: VecDeque<(PartName, HandedOn)>,
@@ -65,18 +72,56 @@ impl Answer {
             // What comes after the whole opens the next part only where parts are not numbered.
             Some(known) if known.done && part.is_some() => self.n_bytes -= text.len(),
             Some(known) if !known.done => known.text.push_str(text),
-            _ => self.parts.push(Part {
-                name,
-                text: text.to_owned(),
-                done: false,
-                goes_on: self.handed_on.iter().any(|(known, _)| *known == name),
-            }),
+            _ => {
+                let goes_on = self.handed_on.iter().any(|(known, _)| *known == name);
+                self.add(Part {
+                    name,
+                    text: text.to_owned(),
+                    done: false,
+                    goes_on,
+                    is_aside: goes_on,
+                });
+            }
         }
+    }
+
+    fn add(&mut self, part: Part) {
+        if self.n_before_result > 0 {
+            self.set_aside(self.n_before_result);
+            self.n_bytes += part.text.len();
+        }
+        self.parts.push(part);
+    }
+
+    /// A result came: what was said is the answer if nothing else is said.
+    pub(super) fn result_came(&mut self) {
+        let begun = self.parts.iter().take_while(|part| part.is_aside);
+        self.set_aside(begun.count());
+        self.n_before_result = self.parts.len();
+    }
+
+    /// The first parts are no answer.
+    fn set_aside(&mut self, n_parts: usize) {
+        if n_parts > 0 {
+            let behind = self.parts.split_off(n_parts);
+            let aside = self.take();
+            self.aside.extend(aside);
+            self.n_bytes = behind.iter().map(|part| part.text.len()).sum();
+            self.parts = behind;
+        }
+    }
+
+    /// Hands on what turned out to be no answer.
+    pub(super) fn take_aside(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.aside)
     }
 
     /// Takes a part as a whole.
     pub(super) fn done(&mut self, response: Option<&str>, part: Option<u32>, text: &str) {
         let name = (response.map(hash), part);
+        if name == (None, None) && self.finish_open(text) {
+            return;
+        }
         let handed_on = self.handed_on.iter().position(|(known, _)| *known == name);
         let handed_on = handed_on.and_then(|at| self.handed_on.remove(at));
         let rest = handed_on.and_then(|(_, handed_on)| handed_on.rest_of(text));
@@ -92,14 +137,35 @@ impl Answer {
             }
             None => {
                 self.n_bytes += text.len();
-                self.parts.push(Part {
+                self.add(Part {
                     name,
                     text: text.to_owned(),
                     done: true,
                     goes_on,
+                    is_aside: goes_on,
                 });
             }
         }
+    }
+
+    /// A source that names no parts tells all that they say: that is what the open ones say so far, and the rest of it.
+    fn finish_open(&mut self, text: &str) -> bool {
+        let mut rest = text.trim();
+        let mut open: Vec<&mut Part> = self.parts.iter_mut().filter(|part| !part.done).collect();
+        for part in &open {
+            match rest.trim_start().strip_prefix(part.text.trim()) {
+                Some(behind) if !part.goes_on => rest = behind,
+                Some(_) | None => return false,
+            }
+        }
+        let Some(last) = open.last_mut() else {
+            return false;
+        };
+        last.text.truncate(last.text.trim_end().len());
+        last.text.push_str(rest);
+        self.n_bytes += rest.len();
+        open.into_iter().for_each(|part| part.done = true);
+        true
     }
 
     /// Whether it should be handed on before the turn's end.
@@ -115,6 +181,7 @@ impl Answer {
                 text: last.text.split_off(at + 1),
                 done: false,
                 goes_on: true,
+                is_aside: last.is_aside,
             }),
             Some(_) | None => None,
         };
@@ -129,6 +196,7 @@ impl Answer {
     /// Hands on what there is.
     pub(super) fn take(&mut self) -> Vec<String> {
         self.n_bytes = 0;
+        self.n_before_result = 0;
         let mut texts = Vec::new();
         for part in std::mem::take(&mut self.parts) {
             if !part.done {

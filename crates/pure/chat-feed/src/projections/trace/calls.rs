@@ -10,7 +10,9 @@ use chat_event::payload::{Progress, ToolCall, ToolResult};
 use super::clean::{clean, one_line};
 use super::words;
 use crate::block::ToolCallBlock;
+use crate::projections::early_answers::EarlyAnswers;
 use crate::renderer::hash;
+use crate::took::ran_ms;
 use crate::tool::{ToolKind, ToolStatus};
 use crate::units;
 
@@ -35,6 +37,8 @@ pub(super) struct OpenCall {
     /// The hash of its id.
     id: u64,
     pub(super) turn: Option<TurnNth>,
+    /// The hash of the call that it lies in.
+    parent: Option<u64>,
     /// How many calls it lies in.
     pub(super) depth: usize,
     /// The facts, without the arguments: their words are in `target`.
@@ -67,6 +71,7 @@ pub(super) struct Calls {
     /// Results that wait for their call, in bytes.
     waiting_bytes: usize,
     finished: VecDeque<Finished>,
+    early_answers: EarlyAnswers,
 }
 
 /// What a call needs to know of its place.
@@ -169,15 +174,23 @@ impl Calls {
         }
     }
 
-    /// A call has to wait for an answer, or was given it and runs.
-    pub(super) fn waits(&mut self, call_id: &str, waits: bool, now_ms: Option<i64>) {
+    /// A call has to wait for an answer.
+    pub(super) fn waits(&mut self, call_id: &str) {
+        let open = self.by_id.get(&hash(call_id));
+        if let Some(open) = open.and_then(|nth| self.open.get_mut(nth)) {
+            open.block.waits = true;
+        }
+    }
+
+    /// A call of a turn was given its answer, and runs, or will once it comes.
+    pub(super) fn answered(&mut self, call_id: &str, turn: Option<TurnNth>, now_ms: Option<i64>) {
         let open = self.by_id.get(&hash(call_id));
         let Some(open) = open.and_then(|nth| self.open.get_mut(nth)) else {
-            return;
+            return self.early_answers.note(call_id, turn, now_ms);
         };
         let block = &mut open.block;
-        block.waits = waits;
-        block.allowed_ms = now_ms.filter(|_| !waits).max(block.allowed_ms);
+        block.waits = false;
+        block.allowed_ms = now_ms.max(block.allowed_ms);
     }
 
     /// Notes what a running call printed.
@@ -249,18 +262,35 @@ impl Calls {
             .map_or(CallStep::Nothing, |call| CallStep::Done(Box::new(call)))
     }
 
-    /// Ends the calls of a turn, or all of them.
+    /// Ends the calls of a turn, but for those that go on behind it; or all of them.
     pub(super) fn settle(&mut self, turn: Option<TurnNth>, how: ToolStatus) -> Vec<OpenCall> {
+        let is_over =
+            |call: &OpenCall| turn.is_none() || (call.turn == turn && !self.is_in_background(call));
         let ended = self
             .open
             .iter()
-            .filter(|(_, call)| turn.is_none() || call.turn == turn)
+            .filter(|(_, call)| is_over(call))
             .map(|(&nth, _)| nth);
         let ended: Vec<_> = ended.collect();
         ended
             .into_iter()
             .filter_map(|nth| self.settle_one(nth, how))
             .collect()
+    }
+
+    /// Whether it is of an agent that works in the background: the call that started that had its result.
+    fn is_in_background(&self, call: &OpenCall) -> bool {
+        let mut parent = call.parent;
+        for _ in 0..call.depth {
+            let Some(id) = parent else {
+                break;
+            };
+            match self.by_id.get(&id).and_then(|nth| self.open.get(nth)) {
+                Some(host) => parent = host.parent,
+                None => return self.finished.iter().any(|known| known.id == id),
+            }
+        }
+        false
     }
 
     /// Ends the oldest call where there are too many.
@@ -287,6 +317,7 @@ impl Calls {
                 finished.late = Some(OpenCall {
                     id: call.id,
                     turn: call.turn,
+                    parent: call.parent,
                     depth: call.depth,
                     block: call.block.clone(),
                     target: call.target.clone(),
@@ -306,11 +337,14 @@ impl Calls {
         }
         self.n_calls += 1;
         let nth = self.n_calls;
+        let mut block = ToolCallBlock::unknown(&one_line(call_id));
+        block.allowed_ms = self.early_answers.take(call_id, place.turn);
         let call = OpenCall {
             id: hash(call_id),
             turn: place.turn,
+            parent: place.parent.map(hash),
             depth: self.depth_in(place.parent),
-            block: ToolCallBlock::unknown(&one_line(call_id)),
+            block,
             target: String::new(),
             called: false,
             waiting_bytes: 0,
@@ -350,13 +384,7 @@ fn note_result(block: &mut ToolCallBlock, result: &ToolResult, now_ms: Option<i6
     block.summary.clone_from(&result.summary);
     block.exit_code = result.exit_code;
     block.status = ToolStatus::of_result(result.error.as_ref(), false);
-    // When it was found out that there is none does not say how long the call ran.
-    let now_ms = now_ms.filter(|_| block.status != ToolStatus::NoResult);
-    block.duration_ms = crate::took::took_ms(
-        result.duration_ms,
-        block.allowed_ms.or(block.called_ms),
-        now_ms,
-    );
+    block.duration_ms = ran_ms(result, block.runs_since_ms(), now_ms);
     block.progress = None;
 }
 

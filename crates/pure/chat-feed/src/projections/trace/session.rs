@@ -20,7 +20,7 @@ use super::line::{LineKind, Severity, Stream, Verbosity};
 use super::turns::Turns;
 use super::{Running, words};
 use crate::projections::two_sources::{Told as Asking, TwoSources};
-use crate::renderer::Seen;
+use crate::renderer::{Seen, hash};
 use crate::retries::Retries;
 use crate::tool::ToolStatus;
 
@@ -55,11 +55,15 @@ pub(super) struct SessionTrace {
     asks: BTreeMap<u64, Asked>,
     two_sources: TwoSources,
     cwd: Option<String>,
+    is_cwd_guessed: bool,
     /// What it is doing outside of turns.
     status: Option<String>,
     /// The provider is asked again, in this turn.
     retries: Option<(Option<TurnNth>, Retries)>,
     n_unknown: u64,
+    newest_compaction: Option<u64>,
+    /// That was taken back for another one, which says more of it.
+    is_compacted_anew: bool,
     pub(super) told: Vec<Told>,
 }
 
@@ -157,7 +161,7 @@ impl SessionTrace {
             .calls
             .running()
             .map(|call| {
-                let since_ms = call.block.allowed_ms.or(call.block.called_ms);
+                let since_ms = call.block.runs_since_ms();
                 line(LineKind::ToolRunning, call.line(), since_ms)
             })
             .collect();
@@ -284,7 +288,9 @@ impl SessionTrace {
                 self.calls.printed(&chunk.tool_call_id, &chunk.chunk);
             }
             Payload::ToolResult(result) => {
-                self.set_aside(event, turn);
+                if parent.is_none() {
+                    self.result_came(turn);
+                }
                 let step = self.calls.finished(result, place_of(event, turn, None));
                 if let CallStep::Done(call) = step {
                     self.tell_call(&call);
@@ -318,7 +324,9 @@ impl SessionTrace {
                 self.verbose(LineKind::Session, format!("[SESSION] ended: {why}"));
             }
             Payload::SessionStatus(status) => self.session_status(event, turn, status),
+            Payload::Compaction(_) if std::mem::take(&mut self.is_compacted_anew) => {}
             Payload::Compaction(told) => {
+                self.newest_compaction = Some(hash(&event.id));
                 let how = one_line(&told.trigger);
                 self.notable(
                     turn,
@@ -328,6 +336,8 @@ impl SessionTrace {
             }
             Payload::Notice(notice) => self.notice(notice),
             Payload::Retract(retract) => {
+                let mut ids = retract.event_ids.iter();
+                self.is_compacted_anew |= ids.any(|id| self.newest_compaction == Some(hash(id)));
                 let n = retract.event_ids.len();
                 self.verbose(LineKind::Notice, format!("[INFO] {n} events taken back"));
             }

@@ -60,6 +60,6 @@ impl Machine {
 }
 
 /// Whether bytes that are no character might become one with what follows.
-fn is_unfinished(bytes: &[u8]) -> bool {
+pub(in crate::terminal) fn is_unfinished(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
 }

@@ -8,6 +8,15 @@ const MOST_CELLS: usize = 500_000_000;
 /// A cell that is printed takes as long as so many that are erased.
 const CELLS_PER_PRINTED: usize = 10;
 
+/// What stands between a text that comes in pieces and the emulator.
+pub(super) struct Spared {
+    state: State,
+    /// So many cells may still be written.
+    n_left: usize,
+    /// Whether the last character was a carriage return.
+    returned: bool,
+}
+
 /// Where the emulator's parser stands, as far as it matters here.
 #[derive(Clone, Copy)]
 enum State {
@@ -27,39 +36,53 @@ enum State {
     Text,
 }
 
-/// Has the emulator read a text for a screen of so many columns and rows.
-pub(super) fn feed(terminal: &mut Terminal, text: &str, (columns, rows): (usize, usize)) {
-    let mut state = State::Ground;
-    let mut from = 0;
-    let mut n_left = MOST_CELLS;
-    for (at, char) in text.char_indices() {
-        let n_cells = state.n_cells(char, columns, rows);
-        let Some(n_left_then) = n_left.checked_sub(n_cells) else {
-            // In place of its last character it is cancelled.
-            terminal.feed([&text[from..at], "\u{18}"]);
-            from = at + char.len_utf8();
-            state = State::Ground;
-            continue;
-        };
-        n_left = n_left_then;
-        match (state, char) {
-            // No string is longer than a line; one that was never ended must not swallow all that follows.
-            (State::Command | State::Text, '\n') => {
-                let within = text[from..at].trim_end_matches('\r');
-                terminal.feed([within, "\u{1b}\\"]);
-                from += within.len();
-                state = State::Ground;
-            }
-            // A character is repeated as often as it says, however small the screen: it is told anew with less.
-            (State::Control(n, _), 'b') if n > columns => {
-                terminal.feed([&text[from..at], format!("\u{1b}[{columns}").as_str()]);
-                from = at;
-                state = State::Ground;
-            }
-            _ => state = state.behind(char),
+impl Spared {
+    pub(super) fn new() -> Spared {
+        Spared {
+            state: State::Ground,
+            n_left: MOST_CELLS,
+            returned: false,
         }
     }
-    terminal.feed(&text[from..]);
+
+    /// Has the emulator read what comes next, for a screen of so many columns and rows.
+    pub(super) fn feed(
+        &mut self,
+        terminal: &mut Terminal,
+        text: &str,
+        (columns, rows): (usize, usize),
+    ) {
+        let mut from = 0;
+        for (at, char) in text.char_indices() {
+            let returned = std::mem::replace(&mut self.returned, char == '\r');
+            let n_cells = self.state.n_cells(char, columns, rows);
+            let Some(n_left) = self.n_left.checked_sub(n_cells) else {
+                // In place of its last character it is cancelled.
+                terminal.feed([&text[from..at], "\u{18}"]);
+                from = at + char.len_utf8();
+                self.state = State::Ground;
+                continue;
+            };
+            self.n_left = n_left;
+            match (self.state, char) {
+                // No string is longer than a line; one that was never ended must not swallow all that follows.
+                (State::Command | State::Text, '\n') => {
+                    let then = if returned { "\u{1b}\\\r" } else { "\u{1b}\\" };
+                    terminal.feed([&text[from..at], then]);
+                    from = at;
+                    self.state = State::Ground;
+                }
+                // A character is repeated as often as it says, however small the screen: it is told anew with less.
+                (State::Control(n, _), 'b') if n > columns => {
+                    terminal.feed([&text[from..at], format!("\u{1b}[{columns}").as_str()]);
+                    from = at;
+                    self.state = State::Ground;
+                }
+                _ => self.state = self.state.behind(char),
+            }
+        }
+        terminal.feed(&text[from..]);
+    }
 }
 
 impl State {

@@ -13,7 +13,7 @@ use crate::renderer::hash;
 
 impl SessionTrace {
     pub(super) fn session_start(&mut self, start: &SessionStart) {
-        if self.cwd.is_none() {
+        if start.tells_cwd(self.cwd.as_deref(), &mut self.is_cwd_guessed) {
             self.cwd.clone_from(&start.cwd);
         }
         let facts = [&start.agent, &start.model, &start.cwd, &start.git_branch];
@@ -47,8 +47,8 @@ impl SessionTrace {
         if let Some(turn) = turn.and_then(|nth| self.turns.get(nth)) {
             let response = event.response_id.as_deref().map(hash);
             let nested = event.parent_tool_call_id.is_some();
-            turn.usage
-                .take(&UsageNote::of(turn.nth, response, nested, usage));
+            let note = UsageNote::of(turn.nth, response, nested, usage, event.timestamp);
+            turn.usage.take(&note);
         }
     }
 
@@ -110,7 +110,7 @@ impl SessionTrace {
         }
         self.notable(turn, LineKind::Ask, format!("[ASK] {what}"));
         if let Some(call_id) = call_id {
-            self.calls.waits(call_id, true, None);
+            self.calls.waits(call_id);
         }
         let call_id = call_id.map(str::to_owned);
         let asked = Asked {
@@ -126,7 +126,7 @@ impl SessionTrace {
         if let Some(asked) = self.asks.get_mut(&hash(request_id))
             && let Some(call_id) = call_id
         {
-            self.calls.waits(call_id, true, None);
+            self.calls.waits(call_id);
             asked.call_id = Some(call_id.to_owned());
         }
     }
@@ -139,9 +139,10 @@ impl SessionTrace {
         answer: &str,
     ) {
         let asked = self.asks.remove(&hash(request_id));
-        let call_id = asked.as_ref().and_then(|asked| asked.call_id.as_deref());
-        if let Some(call_id) = call_id {
-            self.calls.waits(call_id, false, event.timestamp);
+        if let Some(asked) = &asked
+            && let Some(call_id) = &asked.call_id
+        {
+            self.calls.answered(call_id, asked.turn, event.timestamp);
         }
         let what = asked.map_or_else(|| one_line(request_id), |asked| asked.what);
         self.notable(turn, LineKind::Ask, format!("[ASK] {what} → {answer}"));

@@ -35,14 +35,25 @@ impl SessionTrace {
         }
     }
 
-    /// What was said before a call, or before its result, is no answer to the prompt.
-    pub(super) fn set_aside(&mut self, event: &ChatEvent, turn: Option<TurnNth>) {
+    /// What was said before a call is no answer to the prompt.
+    fn set_aside(&mut self, event: &ChatEvent, turn: Option<TurnNth>) {
         if event.parent_tool_call_id.is_none()
             && let Some(turn) = turn.and_then(|nth| self.turns.get(nth))
         {
             for text in turn.answer.take() {
                 self.open_text(None, &text, LineKind::Said, "");
             }
+        }
+    }
+
+    /// What was said before a result is none either, if more is said.
+    pub(super) fn result_came(&mut self, turn: Option<TurnNth>) {
+        let Some(turn) = turn.and_then(|nth| self.turns.get(nth)) else {
+            return;
+        };
+        turn.answer.result_came();
+        for text in turn.answer.take_aside() {
+            self.open_text(None, &text, LineKind::Said, "");
         }
     }
 

@@ -55,8 +55,12 @@ impl SessionTrace {
             return;
         };
         add(&mut turn.answer);
-        if turn.answer.is_full() {
-            let texts = turn.answer.take_full();
+        let aside = turn.answer.take_aside();
+        let full = turn.answer.is_full().then(|| turn.answer.take_full());
+        for text in aside {
+            self.open_text(None, &text, LineKind::Said, "");
+        }
+        if let Some(texts) = full {
             self.tell_turn(Some(nth));
             self.tell_result(&texts);
         }
