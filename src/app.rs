@@ -261,7 +261,7 @@ impl Page {
 
     fn follow_list(self: &Rc<Self>) {
         let Some(server) = self.server() else {
-            return;
+            return self.take(ListUpdate::Absent);
         };
         let mut asked_for = ["session", "sessions"].into_iter();
         let is_asked_for = asked_for.any(|name| location::fragment(name).is_some());

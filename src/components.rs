@@ -44,6 +44,7 @@ pub(crate) mod raw;
 pub(crate) mod reading;
 pub(crate) mod rows;
 pub(crate) mod script;
+mod seen;
 mod selecting;
 pub(crate) mod terminal;
 pub(crate) mod text;
@@ -98,7 +99,7 @@ pub(crate) struct Context {
     /// Sound that is to play once it is here: the reader has asked.
     sound_due: Cell<Option<(BlockId, usize)>>,
     /// How wide the feed is.
-    width: Rc<width::Width>,
+    width: width::Width,
     /// How diffs are shown.
     pub(crate) diffs: diff::Choices,
     /// What waits for an answer, and its row.
@@ -107,9 +108,10 @@ pub(crate) struct Context {
     pub(crate) answering: answering::Answering,
     /// What came while the page was hidden.
     pub(crate) unread: unread::Unread,
-    /// Who says what comes, and how many events there were when a frame was drawn last.
+    /// Who says what comes, how many events there were when a frame was drawn last, and whether the reader looked back.
     speaker: RefCell<Option<Rc<announce::Announcer>>>,
     drawn_events: Cell<u32>,
+    looked_back: Cell<bool>,
     /// What is looked for.
     pub(crate) find: find::Finding,
     /// Links to events, and the element whose listeners hear of them.
@@ -159,13 +161,14 @@ impl Context {
             wholes: whole::Wholes::default(),
             large: RefCell::default(),
             sound_due: Cell::new(None),
-            width: Rc::default(),
+            width: width::Width::default(),
             diffs: diff::Choices::new(shortcuts),
             waiting: RefCell::default(),
             answering: answering::Answering::default(),
             unread: unread::Unread::default(),
             speaker: RefCell::new(None),
             drawn_events: Cell::new(0),
+            looked_back: Cell::new(false),
             find: find::Finding::default(),
             links: links::Links::default(),
             help: RefCell::new(None),

@@ -15,17 +15,24 @@ export function defineElement(name, observed, connect) {
     return text.endsWith("\n") ? text : text + "\n";
   };
   const lines = (events) => {
+    if (events == null) throw new TypeError("append() takes events, text, bytes or a stream");
     if (ArrayBuffer.isView(events)) return new Uint8Array(events.buffer, events.byteOffset, events.byteLength);
     // Told by what they can do: those of another window are of other classes.
     if (events.byteLength !== undefined) return new Uint8Array(events);
     const list = typeof events !== "string" && events[Symbol.iterator] ? [...events] : [events];
     return encoder.encode(list.map(line).join(""));
   };
-  // What comes in pieces: a stream, or what has one, as a file and an answer have.
+  // What comes later or in pieces: what is promised, a stream, or what has one, as a file and an answer have.
+  const has = (events, name) => typeof events?.[name] === "function";
+  const comes = (events) => ["then", "stream", "arrayBuffer", "getReader", Symbol.asyncIterator].some((name) => has(events, name));
   const streamOf = (events) => {
-    if (typeof events?.stream === "function") return events.stream();
-    if (typeof events?.arrayBuffer === "function") return events.body ?? new Blob().stream();
-    return events?.getReader || events?.[Symbol.asyncIterator] ? events : undefined;
+    if (has(events, "stream")) return events.stream();
+    if (has(events, "arrayBuffer")) return events.body ?? new Blob().stream();
+    return comes(events) ? events : [events];
+  };
+  // How it ends is of no use to anybody.
+  const end = async (from) => {
+    try { await (from?.cancel ?? from?.return)?.call(from); } catch { return; }
   };
   class AgentFeed extends HTMLElement {
     static observedAttributes = observed;
@@ -36,6 +43,8 @@ export function defineElement(name, observed, connect) {
     #early = [];
     // Whether a script shows something in the place of what `src` and `session` name: what is said last is shown.
     #isGiven = false;
+    // Which of the two was named last.
+    #named;
     // What reads the streams that events come from.
     #streams = new Set();
     // Whether they have all ended.
@@ -46,6 +55,7 @@ export function defineElement(name, observed, connect) {
     #given;
     // What is shown of it: whether the end is followed, and whether it is of the past.
     #shown = {};
+    #whole;
     #ready = new Promise((done) => {
       const told = ({ type, detail }) => {
         if (type === "af-ready" || /^(live|ended)$/.test(this.state)) done();
@@ -72,13 +82,13 @@ export function defineElement(name, observed, connect) {
       queueMicrotask(followLink);
       if (this.#token !== undefined) this.token = this.#token;
       const given = this.#given;
-      for (const attribute of observed) {
-        if (this.#isGiven && /^(src|session)$/.test(attribute)) continue;
+      for (const attribute of [...observed.filter((it) => it !== this.#named), this.#named]) {
+        if (!attribute || (this.#isGiven && /^(src|session)$/.test(attribute))) continue;
         if (this.hasAttribute(attribute)) this.#feed.attributeChanged(attribute, this.getAttribute(attribute));
       }
       this.#given = undefined;
       if (typeof given === "function") given(this.#feed);
-      else for (const piece of given ?? []) this.#feed.append(piece, false);
+      else for (const piece of given ?? []) this.#feed.append(piece, false, false);
       if (given && this.#isWhole) this.#act("given");
       for (const job of this.#early.splice(0)) job(this.#feed);
     }
@@ -105,6 +115,7 @@ export function defineElement(name, observed, connect) {
       if (names) {
         this.#leave();
         this.#isGiven = false;
+        this.#named = attribute;
         this.#early = this.#early.filter((job) => !job.shows);
       }
       this.#feed?.attributeChanged(attribute, value ?? undefined);
@@ -136,43 +147,82 @@ export function defineElement(name, observed, connect) {
       if (events != null) this.append(events);
     }
     append(events) {
-      const stream = streamOf(events);
-      if (stream) this.#read(stream); else this.#push(lines(events));
+      // A request is asked here.
+      if (has(events, "arrayBuffer") && events.method) events = fetch(events);
+      if (comes(events)) {
+        this.#read(events);
+        return;
+      }
+      const bytes = lines(events);
+      // Bytes are cut anywhere: they go on where others ended. What else there is is whole.
+      if (bytes.length) this.#push(bytes, events.byteLength === undefined);
     }
-    #push(bytes) {
-      if (!bytes.length) return;
+    #push(bytes, begins) {
       const isOpen = this.#streams.size > 0;
+      let isTaken = true;
       this.#show((feed) => {
         this.#files = undefined;
-        feed.append(bytes, isOpen);
+        isTaken = feed.append(bytes, isOpen, begins);
       });
+      return isTaken;
     }
-    async #read(stream) {
-      let from;
+    async #read(events) {
+      // Stands for what is not here yet.
+      let from = {};
+      const isWanted = () => this.#streams.has(from);
+      const broken = (why) => this.#when((feed) => feed.attributeChanged("broken", why));
       // What came of a line whose end did not, and of a character.
       const begun = [];
       let half = "";
+      let [begins, came] = [true, false];
       try {
-        from = stream.getReader?.() ?? stream[Symbol.asyncIterator]();
         this.#streams.add(from);
+        if (has(events, "then")) events = await events;
+        if (has(events, "arrayBuffer") && events.ok === false) {
+          end(events.body);
+          if (isWanted()) broken(`the server answered ${events.status}: ${events.url}`);
+          return;
+        }
+        const stream = streamOf(events);
+        if (!isWanted()) {
+          end(stream);
+          return;
+        }
+        const reader = stream.getReader?.() ?? (stream[Symbol.asyncIterator] ?? stream[Symbol.iterator]).call(stream);
+        this.#streams.delete(from);
+        this.#streams.add(from = reader);
         for (let done; !done;) {
           const next = await (from.read?.() ?? from.next());
-          if (!this.#streams.has(from)) return;
+          if (!isWanted()) return;
           done = next.done;
-          let piece = done ? "\n" : next.value;
+          let piece = done ? (came ? "\n" : "") : next.value;
           if (typeof piece === "string") {
             const [, whole, rest] = /^(.*?)([\uD800-\uDBFF]?)$/s.exec(half + piece);
             half = rest;
             piece = encoder.encode(whole);
           } else piece = lines(piece);
-          // Others may give lines in between: this one's are handed on when they are whole.
-          const end = piece.lastIndexOf(10) + 1;
-          begun.push(piece.subarray(0, end));
-          if (end) for (const bytes of begun.splice(0)) this.#push(bytes);
-          begun.push(piece.slice(end));
+          came ||= piece.length > 0;
+          // Others may give lines in between: this one's are handed on when they are whole. Of nothing the end is, too.
+          const isNothing = done && !came;
+          const to = piece.lastIndexOf(10) + 1;
+          begun.push(piece.subarray(0, to));
+          if (to || isNothing) {
+            for (const bytes of begun.splice(0)) {
+              if (!bytes.length && !isNothing) continue;
+              if (!isWanted()) return;
+              if (!this.#push(bytes, begins)) {
+                // It cannot be read, and that was said.
+                this.#streams.delete(from);
+                end(from);
+                return;
+              }
+              begins = false;
+            }
+          }
+          begun.push(piece.slice(to));
         }
       } catch (why) {
-        if (!from || this.#streams.has(from)) this.#when((feed) => feed.attributeChanged("broken", String(why?.message ?? why)));
+        if (isWanted()) broken(`the stream broke off: ${why?.message ?? why}`);
       } finally {
         // However it ended: nothing more comes of it.
         if (this.#streams.delete(from) && !this.#streams.size) {
@@ -182,8 +232,7 @@ export function defineElement(name, observed, connect) {
       }
     }
     #endStreams() {
-      // How they end is of no use to anybody.
-      for (const from of this.#streams) (async () => (from.cancel ?? from.return)?.call(from))().catch(() => {});
+      for (const from of this.#streams) end(from);
       this.#streams.clear();
     }
     // Something else is shown from now on.
@@ -192,7 +241,8 @@ export function defineElement(name, observed, connect) {
       this.#given = this.#files = undefined;
       this.#isWhole = false;
     }
-    get ready() { return this.#ready; }
+    // Who waits for it may print it, which takes all of the program.
+    get ready() { return this.#whole ??= this.#ready.then(() => this.#ask("whole")).then(() => {}, () => {}); }
     get state() { return this.getAttribute("state") ?? ""; }
     // How much is new to the reader: rows that came while the page was hidden.
     get badge() { return this.#act("badge"); }
@@ -203,12 +253,14 @@ export function defineElement(name, observed, connect) {
     get scroller() { return this.#root.querySelector(".scroller"); }
     // A file, or the files of one session: a FileList, files, or { path, file }.
     load(files) {
-      this.#leave();
-      const list = typeof files.stream === "function" ? [files] : [...files];
+      const list = has(files, Symbol.iterator) ? [...files] : [files];
+      const blobs = list.map((file) => file?.file ?? file);
+      if (!blobs.every((blob) => has(blob, "stream"))) throw new TypeError("load() takes files; src takes an address");
       const paths = list.map((file) => file.path ?? (file.webkitRelativePath || file.name || "session"));
+      this.#leave();
       const show = (feed) => {
         this.#files = show;
-        feed.load(paths, list.map((file) => file.file ?? file));
+        feed.load(paths, blobs);
       };
       this.#show(show);
     }
@@ -225,7 +277,7 @@ export function defineElement(name, observed, connect) {
     set currentTime(seconds) { this.seek(seconds); }
     get duration() { return this.#act("duration") / 1000; }
     get paused() { return !this.#feed || this.#act("paused") === 1; }
-    get ended() { return this.paused && this.duration > 0 && this.currentTime >= this.duration; }
+    get ended() { return this.#act("ended") === 1; }
     get playbackRate() { return this.#feed ? this.#act("rate") : 1; }
     set playbackRate(rate) { this.#do("speed", rate); }
     // The session as it was after an event, by its index; null shows all of it again.
@@ -242,11 +294,12 @@ export function defineElement(name, observed, connect) {
     async copyLink(eventId = "") { return this.#ask("link", eventId); }
     async focusFeed() { await this.#ask("focus"); }
     async #ask(what, text = "") {
-      return new Promise((done, failed) => this.#when((feed) => feed.ask(what, String(text)).then(done, failed)));
+      // It may never be in one again.
+      if (!this.#feed) throw new Error("the element is in no page");
+      return this.#feed.ask(what, String(text));
     }
     // The session as a Blob: "html", "md", "jsonl" or "json"; masked, unless { mask: false } says otherwise.
     async exportAs(form, options) {
-      if (!this.#feed) throw new Error("the element is in no page");
       return this.#ask((options?.mask ?? true) ? "export" : "export-whole", form);
     }
     async serializeRows(options) { return this.#feed ? this.#ask("rows", options?.maskTimes ? "masked" : "") : ""; }

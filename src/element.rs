@@ -119,7 +119,9 @@ struct FeedElement {
     running: RefCell<Option<Running>>,
     pushed: RefCell<Option<Rc<Pushed>>>,
     streams: Cell<Streams>,
-    /// Whether what is pushed was played as the page asks, which is done once.
+    /// Whether what was pushed could not be read: what goes on with it is not looked at.
+    refused: Cell<bool>,
+    /// Whether it was played as the page asks, which is done once, or goes on and is shown as it is.
     has_begun: Cell<bool>,
     /// What was pushed, and where else the session came from: for those who want all of it again.
     pushed_bytes: RefCell<Pieces>,
@@ -163,10 +165,19 @@ enum Streams {
 struct Attributes {
     src: Option<String>,
     session: Option<String>,
+    /// Of these two the session was named last.
+    session_last: bool,
     endpoint: Option<String>,
     follow: Option<String>,
     readonly: bool,
     memory: Option<String>,
+}
+
+impl Attributes {
+    /// Whether it is a session of a server that is to be shown, and no log.
+    fn names_session(&self) -> bool {
+        self.session.is_some() && (self.session_last || self.src.is_none())
+    }
 }
 
 impl FeedElement {
@@ -202,6 +213,7 @@ impl FeedElement {
             running: RefCell::default(),
             pushed: RefCell::default(),
             streams: Cell::default(),
+            refused: Cell::new(false),
             has_begun: Cell::new(false),
             pushed_bytes: RefCell::default(),
             origin: RefCell::default(),
@@ -251,6 +263,8 @@ impl FeedElement {
             dom::write_attribute(&self.host, "state", state);
             self.view.set_busy(state == "loading");
             self.view.context.live.set(state == "live");
+            self.store
+                .set_more_comes(matches!(state, "loading" | "live"));
             match state {
                 "live" => self.store.set_goes_on(true),
                 "ended" | "ready" => self.store.set_goes_on(false),

@@ -148,12 +148,10 @@ impl FeedStore {
         .unwrap_or_else(|_| Ref::map(self.renderer.borrow(), ChatRenderer::feed))
     }
 
-    /// How the last turn ended, where that was told: `completed`, `interrupted` or `failed`; whatever moment is shown.
+    /// How the newest turn ended, where that was told: `completed`, `interrupted` or `failed`; whatever moment is shown.
     pub(crate) fn outcome(&self) -> Option<&'static str> {
         let renderer = self.renderer.borrow();
-        // What stands outside of turns has none.
-        let turns = renderer.feed().turns();
-        let turn = turns.iter().rfind(|turn| turn.number > 0)?;
+        let turn = renderer.feed().newest_turn()?;
         match turn.state {
             TurnState::Running => None,
             _ if !turn.ended => None,

@@ -80,6 +80,8 @@ pub(crate) struct VirtualList {
     width_px: Cell<f64>,
     height_px: Cell<f64>,
     size_told: Cell<bool>,
+    /// Whether the scroller was told to have no box.
+    hidden: Cell<bool>,
     view: Cell<View>,
     /// How high the sizer was written.
     sizer_px: Cell<f64>,
@@ -140,6 +142,7 @@ impl VirtualList {
             width_px: Cell::new(0.0),
             height_px: Cell::new(0.0),
             size_told: Cell::new(false),
+            hidden: Cell::new(false),
             view: Cell::default(),
             sizer_px: Cell::new(-1.0),
             placed: RefCell::default(),
@@ -201,6 +204,7 @@ impl VirtualList {
         let ids: Vec<RowId> = self.mounted.borrow().iter().map(|row| row.id).collect();
         self.unmount(|row| ids.contains(&row.id));
         self.had_focus.set(None);
+        self.intent.forget();
         self.arrange();
         self.place();
     }

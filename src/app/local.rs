@@ -76,7 +76,7 @@ impl LocalSession {
         let parts = self.row.agent_name().into_iter().chain([folder]);
         let parts = parts.chain(events.as_deref()).chain([size.as_str()]);
         let by = parts.collect::<Vec<_>>().join(" · ");
-        (self.title(), by, self.row.at_ms())
+        (self.title(), by, self.row.changed_ms())
     }
 
     /// Whether a filter shows it.

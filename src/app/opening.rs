@@ -308,7 +308,7 @@ impl Page {
             rows.with_untracked(|rows| {
                 for row in open.iter().filter_map(|id| rows.get(id)) {
                     // While it runs nothing of it is unread, and each event would be written down.
-                    let is_news = seen.look(&row.id, row.at_ms());
+                    let is_news = seen.look(&row.id, row.changed_ms());
                     kept |= is_news && !sessions::works(row, now_ms);
                 }
             });

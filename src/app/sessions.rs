@@ -13,7 +13,7 @@ mod shown;
 
 use std::rc::Rc;
 
-use chat_feed::sessions::{Clock, Filter, Row, Section, Seen, State as Stand};
+use chat_feed::sessions::{Clock, Filter, Row, Seen, State as Stand};
 use chat_feed::units;
 use leptos::ev;
 use leptos::html::{button, div, input, span};
@@ -76,32 +76,46 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
     let n_rows = Memo::new(move |_| state.rows.with(|rows| rows.len()));
     let shown: RwSignal<Rc<shown::Shown>, LocalStorage> = RwSignal::new_local(Rc::default());
     let is_filtered = Memo::new(move |_| !state.filter.with(|text| Filter::parse(text).is_empty()));
+    // The row that keys are at, by its id.
+    let at = RwSignal::new(None);
     let count = move || {
-        let n_all = n_rows.get() + state.local.with(Vec::len);
-        if is_filtered.get() {
-            let [n_shown, n_all] =
-                [shown.get().n_sessions, n_all].map(|n| units::grouped(n as u64));
-            return format!("{n_shown} of {n_all}");
-        }
-        let clock = now(state.now_ms.get());
-        let n_live = state.rows.with(|rows| {
-            let is_live = |row: &Row| match Section::of(row, clock) {
-                Section::NeedsYou | Section::Running | Section::Quiet => true,
-                Section::EarlierToday | Section::Yesterday | Section::Older | Section::Examples => {
-                    false
-                }
-            };
-            rows.iter().filter(|row| is_live(row)).count()
-        });
-        let n = units::grouped(n_all as u64);
-        match n_live {
-            0 => n,
-            n_live => format!("{n} · {n_live} live"),
+        let n_all = units::grouped((n_rows.get() + state.local.with(Vec::len)) as u64);
+        match is_filtered.get() {
+            true => [
+                &units::grouped(shown.get().n_sessions as u64),
+                " of ",
+                &n_all,
+            ]
+            .concat(),
+            false => n_all,
         }
     };
+    let n_at_work = Memo::new(move |_| match is_filtered.get() {
+        true => (0, 0),
+        false => at_work(state),
+    });
+    let counted = |n: usize, one, many| match n {
+        0 => String::new(),
+        n => units::count(n as u64, one, many),
+    };
+    let to_waiting = button()
+        .attr("type", "button")
+        .class("link sessions__waiting")
+        .on(ev::click, move |_| {
+            let shown = shown.get_untracked();
+            if let Some(index) = shown.first_waiting() {
+                at.set(shown.items[index].id().map(str::to_owned));
+                list::reveal(&shown, index);
+                list::focus();
+            }
+        })
+        .child(move || counted(n_at_work.get().0, "needs you", "need you"));
+    let running = span().child(move || counted(n_at_work.get().1, "running", "running"));
     let head = div().class("sessions__head").child((
         span().class("sessions__title").child("Sessions"),
-        span().class("sessions__count").child(count),
+        span()
+            .class("sessions__count")
+            .child((span().child(count), to_waiting, running)),
         list_button(state, false),
     ));
     let field = input()
@@ -168,7 +182,7 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
         note,
         refused,
         none,
-        list::view(page, state, shown),
+        list::view(page, state, shown, at),
         selection(page, state),
     )
 }
@@ -211,6 +225,19 @@ pub(super) fn list_button(state: State, shows: bool) -> impl IntoView {
             });
         })
         .child((glyph::list(), move || badge(n_waiting.get())))
+}
+
+/// How many sessions wait for the reader, and how many are at work.
+fn at_work(state: State) -> (usize, usize) {
+    let now_ms = state.now_ms.get();
+    state.rows.with(|rows| {
+        let own = || rows.iter().filter(|row| !row.sample);
+        let waiting = own().filter(|row| row.state(now_ms) == Stand::NeedsYou);
+        (
+            waiting.count(),
+            own().filter(|row| works(row, now_ms)).count(),
+        )
+    })
 }
 
 /// How many sessions that are not open wait for the reader.

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use chat_feed::arrangement::RowChange;
 use chat_feed::viewport::RowId;
-use chat_feed::{BlockBody, BlockId, Feed, ToolCallBlock, ToolStatus};
+use chat_feed::{Block, BlockBody, BlockId, Feed, ToolCallBlock, ToolStatus};
 
 use super::ask::decided;
 use crate::feed_store::FeedStore;
@@ -70,16 +70,20 @@ impl Announcer {
             return;
         };
         let is_new = is_inserted && feed.block(block).first_event >= n_known;
-        // Who has scrolled away has to know as well: the agent stands still.
-        if is_new
-            && store_is_live
-            && let Some(sentence) = needs_you(&feed, block)
-        {
-            self.alert.set_text_content(Some(&sentence));
+        if is_new && store_is_live {
+            self.alert(feed.block(block));
         }
         let is_news = [is_new, speaks && (is_new || !is_inserted)];
         if let Some(sentence) = self.sentence(&feed, id, block, is_news) {
             self.say(sentence);
+        }
+    }
+
+    /// Hears of a new row wherever the reader is, scrolled away or at an earlier moment: where it waits for them the agent
+    /// stands still.
+    pub(crate) fn alert(&self, block: &Block) {
+        if let Some(sentence) = needs_you(block) {
+            self.alert.set_text_content(Some(&sentence));
         }
     }
 
@@ -140,8 +144,8 @@ impl Announcer {
 }
 
 /// What the agent waits for.
-fn needs_you(feed: &Feed, id: BlockId) -> Option<String> {
-    match &feed.block(id).body {
+fn needs_you(block: &Block) -> Option<String> {
+    match &block.body {
         BlockBody::Permission(ask) if ask.resolved.is_none() && !ask.expired => {
             Some(format!("{} waits for permission", ask.request.tool_name))
         }

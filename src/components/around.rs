@@ -9,7 +9,7 @@ use leptos::prelude::*;
 use super::feed::FeedView;
 use super::reading::READING;
 use super::{
-    Context, Ctx, controls, feed, find, help, links, low, panel, place, print, script, selecting,
+    Context, Ctx, controls, feed, find, help, links, panel, place, print, script, selecting,
     transport,
 };
 use crate::platform::dom::{self, Element, Event};
@@ -99,7 +99,6 @@ fn mount(ctx: Ctx, places: Places) -> Vec<Piece> {
                 feed::open_kinds(ctx, &grid),
             ),
             print::listen(ctx, &grid),
-            ctx.with_value(|context| low::watch(context, &grid)),
             // A menu would stay where its button stood.
             dom::listen_window("resize", move |_| {
                 if let Some(menu) = dom::first_in(&menus, ":popover-open") {

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use chat_event::payload::{PermissionRequest, PermissionResolved};
+use chat_event::shell::script_of;
 use chat_feed::choices::Choice;
 use chat_feed::units;
 use chat_feed::{Block, BlockBody, BlockId, Feed, PermissionBlock, ToolCallBlock, ToolStatus};
@@ -16,7 +17,7 @@ use leptos::prelude::*;
 use super::answering::{Answer, Progress, Unsent};
 use super::icon::{Icon, icon_with};
 use super::line::{self, Line};
-use super::{Ctx, elapsed, raw, text};
+use super::{Ctx, elapsed, raw, seen, text};
 use crate::platform::dom;
 
 /// A request for permission.
@@ -32,7 +33,7 @@ pub(crate) fn permission(ctx: Ctx, feed: &Feed, block: &Block, ask: &PermissionB
             " ",
             span()
                 .class("object mono")
-                .child(units::first_line(&object, 200)),
+                .child(seen::text(units::first_line(&object, 200))),
         );
         let line = Line::new(Icon::Shield, what)
             .outcome(by(resolved))
@@ -41,7 +42,7 @@ pub(crate) fn permission(ctx: Ctx, feed: &Feed, block: &Block, ask: &PermissionB
             let said = resolved
                 .message
                 .clone()
-                .map(|message| p().class("muted").child(message));
+                .map(|message| p().class("muted").child(seen::text(message)));
             let args = request.args.as_ref();
             let args = args.and_then(|args| raw::arguments(ctx, block, &block.event_id, args, &[]));
             div().class("body").child((said, args))
@@ -60,7 +61,7 @@ pub(crate) fn permission(ctx: Ctx, feed: &Feed, block: &Block, ask: &PermissionB
     };
     let head = (
         icon_with(Icon::Shield, "icon ask__icon"),
-        span().class("ask__question").child(question),
+        span().class("ask__question").child(seen::text(question)),
         (!ask.expired).then(|| elapsed::waiting(ctx, block.at_ms)),
         ask.expired.then(unanswered),
     );
@@ -75,7 +76,7 @@ pub(crate) fn permission(ctx: Ctx, feed: &Feed, block: &Block, ask: &PermissionB
             request
                 .reason
                 .clone()
-                .map(|reason| p().class("muted").child(reason)),
+                .map(|reason| p().class("muted").child(seen::text(reason))),
             answers,
         ))
         .into_any()
@@ -124,6 +125,8 @@ fn given(
 ) -> Option<AnyView> {
     let args = request.args.as_ref()?;
     let told = plan.map(|_| "plan").or(told_above);
+    // A diff names the files that it changes.
+    let told = told.or_else(|| args.get("diff").map(|_| "paths"));
     let rest = raw::arguments(ctx, block, &block.event_id, args, told.as_slice());
     if plan.is_none() && rest.is_none() {
         return None;
@@ -152,6 +155,7 @@ fn object_of(feed: &Feed, request: &PermissionRequest) -> String {
         .and_then(told)
         .or_else(|| request.title.clone())
         .unwrap_or_else(|| request.tool_name.clone());
+    let object = script_of(&object);
     units::below(&object, feed.session().cwd.as_deref()).to_owned()
 }
 
@@ -342,7 +346,7 @@ pub(super) fn answer_button(
                 press();
             }
         })
-        .child(label)
+        .child(seen::text(label))
 }
 
 /// What depends on who looks, and by which way: it is no part of what the session shows.
@@ -361,7 +365,7 @@ pub(super) fn elsewhere(labels: &str) -> AnyView {
     } else {
         format!("{labels} – answered where the agent runs")
     };
-    here(p().class("subtle").child(text))
+    here(p().class("subtle").child(seen::text(text)))
 }
 
 /// How far the answer has come, said to everybody. `worded` puts the answer that was first in words.

@@ -18,7 +18,7 @@ use super::icon::{Icon, icon};
 use super::line::Line;
 use super::output::keeping_focus;
 use super::whole::missing;
-use super::{Context, Ctx};
+use super::{Context, Ctx, seen};
 use crate::platform::dom::{self, Element};
 
 /// A thumbnail fits into this, in px.
@@ -127,7 +127,7 @@ fn tile(of: Of<'_>, nth: usize, attachment: &Attachment) -> AnyView {
         "attachment"
     };
     let words = div().child((
-        span().class("attachment__name").child(name),
+        span().class("attachment__name").child(seen::text(name)),
         size.map(|size| span().class("subtle").child(size)),
     ));
     li().class(class).child((picture, sound, words)).into_any()

@@ -1,14 +1,13 @@
 //! Headers of rows that are shown in company, and the line that stands for a settled turn's work.
 
 use chat_feed::arrangement::{CompanyKind, Row, Verbosity, Work};
-use chat_feed::units;
-use chat_feed::{BlockId, TurnIdx};
+use chat_feed::{BlockId, TurnIdx, marks, units};
 use leptos::html::{div, span};
 use leptos::prelude::*;
 
 use super::icon::{Icon, icon_with};
 use super::line::{self, Line, failure_chip};
-use super::{Ctx, elapsed};
+use super::{Ctx, elapsed, seen};
 use crate::feed_store::FeedStore;
 use crate::virtual_list::Dress;
 
@@ -69,8 +68,8 @@ pub(crate) fn view(ctx: Ctx, head: BlockId) -> AnyView {
             let what = (
                 span()
                     .class("object mono")
-                    .attr("title", file_path)
-                    .child(path),
+                    .attr("title", marks::written_out(&file_path))
+                    .child(seen::text(path)),
                 format!(" · {} edits", company.members),
             );
             let counts = line::counts(lines_added, lines_removed);
@@ -80,8 +79,8 @@ pub(crate) fn view(ctx: Ctx, head: BlockId) -> AnyView {
             let words = format!("{} × {tool_name}", company.members);
             let why = span()
                 .class("object")
-                .child(units::first_line(&why, WHY_CHARS));
-            let what = (span().class("verb").child(words), " ", why);
+                .child(seen::text(units::first_line(&why, WHY_CHARS)));
+            let what = (span().class("verb").child(seen::text(words)), " ", why);
             Line::new(Icon::Pencil, what)
                 .icon_class("icon icon--failed")
                 .outcome(failed)

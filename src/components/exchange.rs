@@ -7,10 +7,10 @@ use chat_feed::{AgentMessageBlock, Block};
 use leptos::html::{div, span};
 use leptos::prelude::*;
 
-use super::Ctx;
 use super::icon::{Icon, icon_with};
 use super::line::Line;
 use super::whole::Long;
+use super::{Ctx, seen};
 
 /// A message to another agent.
 pub(crate) fn view(ctx: Ctx, block: &Block, message: &AgentMessageBlock) -> AnyView {
@@ -22,7 +22,7 @@ pub(crate) fn view(ctx: Ctx, block: &Block, message: &AgentMessageBlock) -> AnyV
         named(sender, message.sender_hue),
         " → ",
         named(target, message.target_hue),
-        (!open).then(|| gist.map(|gist| format!(" {gist}"))),
+        (!open).then(|| gist.map(|gist| seen::text(format!(" {gist}")))),
     );
     let outcome = match (&message.result, message.wait) {
         (Some(_), _) => span().child("answered").into_any(),
@@ -56,7 +56,7 @@ pub(crate) fn view(ctx: Ctx, block: &Block, message: &AgentMessageBlock) -> AnyV
 fn named(name: &str, hue: u8) -> impl IntoView + use<> {
     (
         span().class("agent-mark").attr("data-hue", hue.to_string()),
-        span().class("verb agent-name").child(name.to_owned()),
+        span().class("verb agent-name").child(seen::text(name)),
     )
 }
 

@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use chat_feed::arrangement::RowChange;
 use chat_feed::viewport::Align;
+use chat_feed::{Block, BlockBody};
 use leptos::mount::mount_to;
 use leptos::prelude::*;
 
@@ -57,7 +58,9 @@ pub(crate) struct FeedView {
 fn room_above(list: &Rc<VirtualList>, place: &Element, is_bar: bool) -> Option<HeightObserver> {
     let (list, known_px) = (Rc::downgrade(list), Cell::new(0.0));
     let observer = HeightObserver::new(move |sizes| {
-        if let (Some(list), Some((_, _, height_px))) = (list.upgrade(), sizes.last()) {
+        if let (Some(list), Some((_, _, height_px))) = (list.upgrade(), sizes.last())
+            && !list.is_hidden()
+        {
             let more_px = height_px - known_px.replace(*height_px);
             let at_row = || measure::scroll_top(list.scroller()) <= 0.0 || list.begins_at_edge();
             if !is_bar || !at_row() {
@@ -111,11 +114,17 @@ impl FeedView {
         let speaker = Announcer::new(elements.spoken.clone(), elements.alert.clone());
         *context.speaker.borrow_mut() = Some(speaker);
         store.on_dirty(ask, when_events_came(&frame, &context, &list));
+        let hears = Rc::downgrade(&context);
+        store.on_unseen(move |block| {
+            if let Some(context) = hears.upgrade() {
+                unseen(&context, block);
+            }
+        });
         let needed_below = owner.with(|| ArcRwSignal::new(0));
         *job.borrow_mut() = drawing(&context, &list, &elements, needed_below.clone());
         let bar = owner.with(|| BarState::new(following.clone(), context.lacks.clone()));
         elements.put_into(root);
-        context.width.watch(&elements.grid);
+        context.width.watch(&context, &elements.grid);
         let bar_state = bar.clone();
         let top = dom::as_html(&elements.top);
         let top_content = owner.with(|| mount_to(top, move || bar::view(ctx, bar_state)));
@@ -302,6 +311,27 @@ impl FeedView {
     }
 }
 
+/// A row came while the reader looks back.
+fn unseen(context: &Context, block: &Block) {
+    if !context.live.get() {
+        return;
+    }
+    if let Some(speaker) = &*context.speaker.borrow() {
+        speaker.alert(block);
+    }
+    // Whatever is shown of the rest, they are.
+    let is_told = matches!(
+        block.body,
+        BlockBody::Prompt(_)
+            | BlockBody::Text(_)
+            | BlockBody::Permission(_)
+            | BlockBody::Question(_)
+    );
+    if is_told && block.parent.is_none() {
+        context.unread.unseen();
+    }
+}
+
 /// Takes what the store has gathered into the list now, as a frame would.
 pub(super) fn settle(context: &Context, list: &VirtualList) {
     gather(context, list);
@@ -309,19 +339,30 @@ pub(super) fn settle(context: &Context, list: &VirtualList) {
 }
 
 fn gather(context: &Context, list: &VirtualList) {
-    if context.is_taken_down() {
-        return;
+    if !context.is_taken_down() {
+        flush(context, list);
     }
-    context.store.flush(|change| take(context, list, change));
+}
+
+/// Hands what the store has gathered to the list; whether that was anything.
+fn flush(context: &Context, list: &VirtualList) -> bool {
+    // A replay is looked at in silence, and what differs at its end has long been so.
+    let back = context.store.looks_back();
+    let silent = context.looked_back.replace(back) || back;
+    let mut changed = false;
+    context.store.flush(|change| {
+        changed = true;
+        take(context, list, change, silent);
+    });
     context.unread.tell();
+    changed
 }
 
 /// Hands a change of the store to the list, and to what is kept beside it.
-pub(super) fn take(context: &Context, list: &VirtualList, change: RowChange) {
-    // A replay is looked at in silence.
+fn take(context: &Context, list: &VirtualList, change: RowChange, silent: bool) {
     let live = context.live.get() && !context.store.looks_back();
     if let Some(speaker) = &*context.speaker.borrow() {
-        let speaks = [live, live && list.view().following];
+        let speaks = [live, live && !silent && list.view().following];
         speaker.note(&context.store, change, speaks, context.drawn_events.get());
     }
     context.note_waiting(change);

@@ -321,11 +321,9 @@ impl Context {
         };
         // What is not found yet cannot be gone to, but what is near mostly is.
         let from = self.find.current.get();
+        let from = from.filter(|&block| self.store.feed().contains(block));
         let from = from.or_else(|| self.here(&list, forward));
-        let next = self.store.find(|find, feed| {
-            let from = from.filter(|&block| feed.contains(block));
-            find.next(feed, from, forward)
-        });
+        let next = self.store.find(|find, feed| find.next(feed, from, forward));
         let Some(hit) = next.flatten() else { return };
         self.find.current.set(Some(hit));
         self.find.unseen.set(false);

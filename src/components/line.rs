@@ -1,11 +1,11 @@
 //! The one line of a row: icon · verb + object … outcome · duration · chevron.
 
-use chat_feed::units;
+use chat_feed::{marks, units};
 use leptos::html::{button, div, span};
 use leptos::prelude::*;
 
-use super::Context;
 use super::icon::{Icon, icon, icon_with};
+use super::{Context, seen};
 use crate::platform::dom::{self, Element};
 use crate::platform::row::{self, Strokes};
 
@@ -40,6 +40,11 @@ impl Line {
     pub(crate) fn outcome(mut self, outcome: impl IntoView) -> Line {
         self.outcome = Some(outcome.into_any());
         self
+    }
+
+    /// The same in words of the session.
+    pub(crate) fn outcome_said(self, outcome: &str) -> Line {
+        self.outcome(seen::text(outcome))
     }
 
     /// How long it took, at the right.
@@ -172,32 +177,33 @@ pub(super) fn pressed(context: &Context, event: &dom::Event) {
 pub(crate) fn verb_and_object(verb: String, object: String, mono: bool) -> impl IntoView {
     let class = if mono { "object mono" } else { "object" };
     (
-        span().class("verb").child(verb),
+        span().class("verb").child(seen::text(verb)),
         " ",
-        span().class(class).child(object),
+        span().class(class).child(seen::text(object)),
     )
 }
 
 /// The same, drawn.
 pub(crate) fn draw_verb_and_object(strokes: &mut Strokes, verb: &str, object: &str, mono: bool) {
-    strokes.span("verb", verb);
+    seen::draw_span(strokes, "verb", verb);
     strokes.text(" ");
-    strokes.span(if mono { "object mono" } else { "object" }, object);
+    let class = if mono { "object mono" } else { "object" };
+    seen::draw_span(strokes, class, object);
 }
 
 /// A path as it is seen from the session's folder, drawn; pointed at, all of it.
 pub(crate) fn draw_path(strokes: &mut Strokes, path: &str, whole: &str) {
     strokes.enter("object mono path");
-    strokes.title(whole);
-    strokes.text(path);
+    strokes.title(&marks::written_out(whole));
+    seen::draw(strokes, path);
     strokes.leave();
 }
 
 /// A command that may be broken into lines, but not within its options.
 pub(crate) fn command(command: &str) -> Vec<AnyView> {
     let piece = |(piece, is_kept): (&str, bool)| match is_kept {
-        true => span().class("kept").child(piece.to_owned()).into_any(),
-        false => piece.to_owned().into_any(),
+        true => span().class("kept").child(seen::text(piece)).into_any(),
+        false => seen::text(piece),
     };
     units::kept_words(command).into_iter().map(piece).collect()
 }
@@ -207,8 +213,8 @@ pub(crate) fn draw_command(strokes: &mut Strokes, command: &str) {
     strokes.enter("object mono");
     for (piece, is_kept) in units::kept_words(command) {
         match is_kept {
-            true => strokes.span("kept", piece),
-            false => strokes.text(piece),
+            true => seen::draw_span(strokes, "kept", piece),
+            false => seen::draw(strokes, piece),
         }
     }
     strokes.leave();
@@ -239,13 +245,14 @@ fn signed(sign: &str, n: u32) -> String {
 pub(crate) fn draw_failure_chip(strokes: &mut Strokes, word: &str) {
     strokes.enter("chip");
     strokes.icon("icon", Icon::Cross.path());
-    strokes.span("chip__word", word);
+    seen::draw_span(strokes, "chip__word", word);
     strokes.leave();
 }
 
 /// A chip for what went wrong: a shape and a word.
 pub(crate) fn failure_chip(word: String) -> impl IntoView {
-    span()
-        .class("chip")
-        .child((icon(Icon::Cross), span().class("chip__word").child(word)))
+    span().class("chip").child((
+        icon(Icon::Cross),
+        span().class("chip__word").child(seen::text(word)),
+    ))
 }

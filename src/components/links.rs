@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use chat_event::BodyRef;
 use chat_feed::arrangement::Row;
+use chat_feed::controls;
 use chat_feed::viewport::{Align, RowId};
 use chat_feed::{Block, BlockId, Feed, answer_text};
 use leptos::ev;
@@ -207,7 +208,7 @@ impl Context {
             .as_ref()
             .is_none_or(|host| dom::asks_leave(host, "af-open-file", &dom::object_of(&detail)))
         {
-            dom::copy_text(&path);
+            dom::copy_text(&controls::copied(&path));
         }
         true
     }

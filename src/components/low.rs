@@ -1,29 +1,18 @@
 //! A feed of little height: what stands around its rows steps back, one thing after the other, so that half of it is rows.
 
-use super::Context;
 use crate::platform::dom::{self, Element};
-use crate::platform::measure::{self, HeightObserver};
+use crate::platform::measure;
 
-/// Below so many pixels each next thing goes: the turn's header, the player's strip, the player.
-const STEPS_PX: [f64; 3] = [420.0, 320.0, 220.0];
+/// Below so many pixels each next thing goes: the player, its strip, the turn's header. How `data-low` says it.
+const STEPS: [(f64, &str); 3] = [(220.0, "3"), (320.0, "2"), (420.0, "1")];
 
-/// Says in `data-low` how much of it goes, as long as what is returned is kept.
-pub(super) fn watch(context: &Context, grid: &Element) -> Option<HeightObserver> {
-    let (host, frame) = (context.links.host.borrow().clone()?, grid.clone());
-    let observer = HeightObserver::new(move |sizes| {
-        let Some((_, _, height_px)) = sizes.last() else {
-            return;
-        };
-        let n_gone = STEPS_PX.iter().filter(|px| *height_px < **px).count();
+/// How much of it goes in a frame of this height, in px; nothing where that is empty.
+pub(super) fn step_of(host: &Element, frame: &Element, height_px: f64) -> &'static str {
+    match STEPS.iter().find(|(below_px, _)| height_px < *below_px) {
         // As high as its rows it has room for them.
-        if n_gone == 0 || !is_given_height(&host, &frame) {
-            dom::remove_attribute(&frame, "data-low");
-        } else {
-            dom::write_attribute(&frame, "data-low", &n_gone.to_string());
-        }
-    })?;
-    observer.watch(grid);
-    Some(observer)
+        Some((_, step)) if is_given_height(host, frame) => step,
+        _ => "",
+    }
 }
 
 /// Whether the page says how high the element is: then it stays so without what is in it.

@@ -9,7 +9,7 @@ use leptos::prelude::*;
 use super::bar::names_model;
 use super::icon::Icon;
 use super::line::Line;
-use super::{Ctx, line, output, prompt};
+use super::{Ctx, line, output, prompt, seen};
 
 /// A notice up to this length is shown whole in its line.
 const SHORT_NOTICE_BYTES: usize = 100;
@@ -30,7 +30,9 @@ pub(crate) fn interrupt(feed: &Feed, block: &Block, reason: &str) -> AnyView {
         other => format!(": {}", units::first_line(other, 120)),
     };
     let after = span().attr("data-time", "").child(after);
-    let what = span().class("warn").child(("Interrupted", after, why));
+    let what = span()
+        .class("warn")
+        .child(("Interrupted", after, seen::text(why)));
     Line::new(Icon::Alert, what).icon_class("icon warn").view()
 }
 
@@ -41,10 +43,10 @@ pub(crate) fn error(ctx: Ctx, block: &Block, code: &str, message: &str, count: u
     let times = (count > 1).then(|| span().class("muted").child(format!(" × {count}")));
     // What its words say is not said beside them.
     let is_said = first.to_lowercase().contains(&code.to_lowercase());
-    let what = (span().class("verb").child(first.clone()), times);
+    let what = (span().class("verb").child(seen::text(&*first)), times);
     let line = Line::new(Icon::Alert, what)
         .icon_class("icon icon--failed")
-        .outcome(if is_said { "" } else { code }.to_owned());
+        .outcome_said(if is_said { "" } else { code });
     if message.trim() == first {
         return line.view();
     }
@@ -78,7 +80,7 @@ pub(crate) fn notice(
     if !warning {
         let text = long_text::untagged(text);
         let id = block.id;
-        let said = span().class("notice__text").child(text.to_owned());
+        let said = span().class("notice__text").child(seen::text(text));
         let line = Line::new(Icon::Dot, said);
         if text.len() <= SHORT_NOTICE_BYTES && !text.contains('\n') {
             return line.view();
@@ -95,12 +97,14 @@ pub(crate) fn notice(
         });
         return (line.toggles(open), body).into_any();
     }
-    let what = span().class("notice__text").child(format!("{place}{text}"));
+    let what = span()
+        .class("notice__text")
+        .child(seen::text(format!("{place}{text}")));
     // Who read the file is no news to its reader.
     let source = source.filter(|source| *source != "reader");
     Line::new(Icon::Alert, what)
         .icon_class("icon warn")
-        .outcome(source.unwrap_or_default().to_owned())
+        .outcome_said(source.unwrap_or_default())
         .view()
 }
 
@@ -110,7 +114,7 @@ pub(crate) fn progress(progress: &Progress) -> AnyView {
         .percent
         .map(|percent| format!("{percent:.0} %"))
         .unwrap_or_default();
-    Line::new(Icon::Clock, span().child(progress.message.clone()))
+    Line::new(Icon::Clock, span().child(seen::text(&*progress.message)))
         .outcome(percent)
         .view()
 }
@@ -123,8 +127,8 @@ pub(crate) fn agent_switch(switch: &AgentSwitch) -> AnyView {
         format!(" from {}", switch.from_agent_id)
     };
     let what = (
-        span().class("verb").child(switch.to_agent_id.clone()),
-        format!(" took over{from}"),
+        span().class("verb").child(seen::text(&*switch.to_agent_id)),
+        seen::text(format!(" took over{from}")),
     );
     Line::new(Icon::Arrows, what).view()
 }
@@ -181,7 +185,7 @@ pub(crate) fn session_start(block: &Block, start: &SessionStart) -> AnyView {
     let what = (
         span().class("muted").child("Session started "),
         began,
-        span().class("subtle").child(facts.join(" · ")),
+        span().class("subtle").child(seen::text(facts.join(" · "))),
     );
     Line::new(Icon::Dot, what).view()
 }
@@ -197,7 +201,9 @@ pub(crate) fn session_end(reason: &str) -> AnyView {
     };
     Line::new(
         Icon::Dot,
-        span().class("muted").child(format!("Session ended{why}")),
+        span()
+            .class("muted")
+            .child(seen::text(format!("Session ended{why}"))),
     )
     .view()
 }
@@ -208,15 +214,13 @@ pub(crate) fn gap(gap: &LogGap) -> AnyView {
     if n_missing == 0 {
         // Nobody was told that it was kept.
         let what = span().class("muted").child("A write was cut off here");
-        return Line::new(Icon::Dot, what).outcome(gap.why.clone()).view();
+        return Line::new(Icon::Dot, what).outcome_said(&gap.why).view();
     }
     let what = span().class("verb").child(format!(
         "{} not retained",
         units::count(n_missing, "event", "events")
     ));
-    Line::new(Icon::Broken, what)
-        .outcome(gap.why.clone())
-        .view()
+    Line::new(Icon::Broken, what).outcome_said(&gap.why).view()
 }
 
 fn divider(class: &'static str, label: String) -> AnyView {

@@ -1,13 +1,15 @@
-//! What tools give: text with its two ends shown, or JSON. Control sequences of terminals are left out.
+//! What tools give: text with its two ends shown, or JSON. Control sequences of terminals are left out, and what else cannot
+//! be seen is marked.
 
+use chat_feed::controls::{self, Returns};
 use chat_feed::loads::Place;
 use chat_feed::long_text::TAIL_LINES;
-use chat_feed::units;
+use chat_feed::{BlockBody, BlockId, Feed, ToolKind, units};
 use leptos::html::div;
 use leptos::prelude::*;
 
 use super::whole::Long;
-use super::{Ctx, feed};
+use super::{Ctx, feed, seen};
 use crate::platform::{dom, frame};
 
 /// A line longer than this is cut: nobody reads on, and layout would take seconds.
@@ -57,14 +59,19 @@ pub(super) fn keeping_focus(ctx: Ctx, event: &dom::Event, act: impl FnOnce()) {
 }
 
 /// The last lines of a running command's output.
-pub(crate) fn tail_well(class: &'static str, label: &'static str, text: &str) -> AnyView {
+pub(crate) fn tail_well(
+    class: &'static str,
+    label: &'static str,
+    text: &str,
+    returns: Returns,
+) -> AnyView {
     // The end alone is looked at: the text may be long and grow every frame.
     let from = text
         .char_indices()
         .rev()
         .nth(8 * 1024)
         .map_or(0, |(at, _)| at);
-    let clean = strip_controls(&text[from..]);
+    let clean = controls::shown(&text[from..], returns);
     let lines: Vec<&str> = clean.lines().collect();
     let shown = lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n");
     well(class, label, clip(&shown))
@@ -77,8 +84,16 @@ pub(crate) fn well(class: &'static str, label: &'static str, text: String) -> An
         .attr("tabindex", "0")
         .attr("role", "group")
         .attr("aria-label", label)
-        .child(text)
+        .child(seen::text(text))
         .into_any()
+}
+
+/// What a carriage return does in the texts of a row: only what commands print is written over by it.
+pub(crate) fn returns_in(feed: &Feed, id: BlockId) -> Returns {
+    match &feed.block(id).body {
+        BlockBody::ToolCall(call) if call.kind == ToolKind::Execute => Returns::Rewrite,
+        _ => Returns::EndLine,
+    }
 }
 
 /// Cuts lines that are too long to lay out.
@@ -98,56 +113,4 @@ pub(crate) fn clip(text: &str) -> String {
         })
         .collect();
     lines.join("\n")
-}
-
-/// Text without control sequences (ECMA-48: CSI, OSC, two-byte escapes), with carriage returns carried out.
-pub(crate) fn strip_controls(text: &str) -> String {
-    if !text.contains(['\u{1b}', '\r', '\u{8}']) {
-        return text.to_owned();
-    }
-    let mut clean = String::with_capacity(text.len());
-    let (mut line_start, mut returned) = (0, false);
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '\u{1b}' => match chars.next() {
-                Some('[') => {
-                    // Parameters and intermediates up to the final byte.
-                    for next in chars.by_ref() {
-                        if ('\u{40}'..='\u{7e}').contains(&next) {
-                            break;
-                        }
-                    }
-                }
-                Some(']') => {
-                    // A string that ends at BEL or ESC \.
-                    while let Some(next) = chars.next() {
-                        if next == '\u{7}' {
-                            break;
-                        }
-                        if next == '\u{1b}' {
-                            chars.next();
-                            break;
-                        }
-                    }
-                }
-                Some(_) | None => {}
-            },
-            '\r' => returned = true,
-            '\n' => {
-                clean.push('\n');
-                (line_start, returned) = (clean.len(), false);
-            }
-            '\u{8}' => {}
-            other => {
-                // A progress bar writes its line again and again: only the last one is left. A return by itself takes nothing
-                // away.
-                if std::mem::take(&mut returned) {
-                    clean.truncate(line_start);
-                }
-                clean.push(other);
-            }
-        }
-    }
-    clean
 }

@@ -360,7 +360,9 @@ fn go_button(
 /// What a call says in a list; pointed at, all of it. Of a long path the end stays in sight.
 fn call_words(line: String) -> impl IntoView {
     let of_file = line.split_once(' ').filter(|(_, object)| {
-        object.contains('/') && !object.contains("://") && !object.contains(' ')
+        // What is looked for stands in quotes.
+        let is_other = object.contains("://") || object.contains(' ') || object.starts_with('"');
+        object.contains('/') && !is_other
     });
     let (class, words) = match of_file {
         Some((verb, path)) => {

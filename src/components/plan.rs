@@ -5,9 +5,9 @@ use chat_feed::Block;
 use leptos::html::{div, li, span, ul};
 use leptos::prelude::*;
 
-use super::Ctx;
 use super::icon::{Icon, icon_with};
 use super::line::Line;
+use super::{Ctx, seen};
 
 /// A bar is drawn for as many entries; longer plans have the numbers.
 const MOST_BARS: usize = 24;
@@ -25,7 +25,7 @@ pub(crate) fn view(ctx: Ctx, block: &Block, entries: &[PlanEntry]) -> AnyView {
         span()
             .class("verb")
             .child(format!("Plan {n_done}/{}", entries.len())),
-        now.map(|now| format!(" — now: {}", now.content)),
+        now.map(|now| seen::text(format!(" — now: {}", now.content))),
     );
     let bars: Vec<_> = entries
         .iter()
@@ -52,7 +52,7 @@ pub(crate) fn view(ctx: Ctx, block: &Block, entries: &[PlanEntry]) -> AnyView {
                 li().class(class).child((
                     icon_with(icon, "icon plan__mark"),
                     word,
-                    entry.content.clone(),
+                    seen::text(&*entry.content),
                 ))
             })
             .collect();

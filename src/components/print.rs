@@ -1,5 +1,5 @@
-//! The session on paper: all its rows, unfolded, with their diffs whole, and nothing of the controls around them. How it looks
-//! then is for `style/print.css`.
+//! The session on paper: all its rows, whatever moment is shown, unfolded, with their diffs whole, and nothing of the controls
+//! around them. How it looks then is for `style/print.css`.
 //!
 //! A browser asks before it prints and waits for what is done here; afterwards everything is as it was.
 
@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use chat_feed::arrangement::{Mode, Verbosity};
+use chat_feed::playback::{Command, Player, State};
 use chat_feed::units;
 use leptos::prelude::WithValue;
 
@@ -33,10 +34,47 @@ pub(super) fn listen(ctx: Ctx, frame: &Element) -> Box<dyn Any> {
     Box::new((begin, end))
 }
 
-/// How the rows were arranged before, and whether a filter left some out: a paper shows nothing that would say so.
+/// How the rows were arranged before, whether a filter left some out, and which moment was shown: a paper shows nothing that
+/// would say so.
 struct Before {
     mode: Mode,
     filtered: bool,
+    moment: Option<Moment>,
+}
+
+/// How many events were shown of how many milliseconds of playing, and whether it played.
+struct Moment {
+    n_events: u32,
+    played_ms: f64,
+    plays: bool,
+}
+
+impl Moment {
+    fn shown_in(context: &Context) -> Option<Moment> {
+        let of = |player: &Player| Moment {
+            n_events: player.n_events(),
+            played_ms: player.played_ms(),
+            plays: player.state() == State::ReplayPlaying,
+        };
+        context.store.looks_back().then(|| context.store.player(of))
+    }
+
+    fn show_in(&self, context: &Context) {
+        let store = &context.store;
+        let seek = || {
+            // Within a text that is typed, or of several events at the same time.
+            store.place(Command::SeekNear(self.played_ms));
+            if store.player(Player::n_events) != self.n_events {
+                store.place(Command::SeekTo(self.n_events));
+            }
+        };
+        seek();
+        if self.plays {
+            // What is read while it is played would begin at its start.
+            store.place(Command::Play);
+            seek();
+        }
+    }
 }
 
 fn begin(context: &Rc<Context>, head: &Element, before: &RefCell<Option<Before>>) {
@@ -46,7 +84,11 @@ fn begin(context: &Rc<Context>, head: &Element, before: &RefCell<Option<Before>>
     before.borrow_mut().get_or_insert(Before {
         mode: context.store.mode(),
         filtered: context.store.is_filtered(),
+        moment: Moment::shown_in(context),
     });
+    if context.store.looks_back() {
+        context.store.place(Command::Live);
+    }
     context.store.show_only_found(false);
     context.store.set_mode(Mode {
         verbosity: Verbosity::Verbose,
@@ -73,6 +115,9 @@ fn end(context: &Rc<Context>, before: &RefCell<Option<Before>>) {
     context.diffs.set_whole(false);
     context.store.set_mode(before.mode);
     context.store.show_only_found(before.filtered);
+    if let Some(moment) = before.moment {
+        moment.show_in(context);
+    }
     context.store.touch_mounted();
     list.force(None);
     feed::settle(context, &list);

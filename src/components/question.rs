@@ -16,7 +16,7 @@ use super::answering::{Answer, Choice, Draft, Progress};
 use super::ask::{answer_button, came_of_it, card_class, elsewhere, here, unanswered, waited};
 use super::icon::{Icon, icon_with};
 use super::line::Line;
-use super::{Ctx, elapsed};
+use super::{Ctx, elapsed, seen};
 
 /// An answer that is shown in one line is cut to this many characters.
 const SHOWN_CHARS: usize = 120;
@@ -42,8 +42,8 @@ pub(crate) fn view(ctx: Ctx, block: &Block, ask: &QuestionBlock) -> AnyView {
         });
         let what = (
             span().class("verb").child(outcome(resolved)),
-            format!(" {}", units::first_line(first, 200)),
-            said.map(|said| span().class("object").child(said)),
+            seen::text(format!(" {}", units::first_line(first, 200))),
+            said.map(|said| span().class("object").child(seen::text(said))),
         );
         let line = Line::new(Icon::Question, what).time(waited(block.at_ms, ask.answered_ms));
         let body = open.then(|| {
@@ -53,12 +53,18 @@ pub(crate) fn view(ctx: Ctx, block: &Block, ask: &QuestionBlock) -> AnyView {
                 .enumerate()
                 .map(|(nth, question)| {
                     let said = told.get(nth).unwrap_or(&none).clone();
-                    (dt().child(question.text.clone()), dd().child(said))
+                    (
+                        dt().child(seen::text(&*question.text)),
+                        dd().child(seen::text(said)),
+                    )
                 })
                 .collect();
             // Those that do not say to what they are.
             let rest = told.get(questions.len()..).unwrap_or_default();
-            let rest: Vec<_> = rest.iter().map(|said| p().child(said.clone())).collect();
+            let rest: Vec<_> = rest
+                .iter()
+                .map(|said| p().child(seen::text(&**said)))
+                .collect();
             let asked = dl().class("well fields").child(asked);
             div().class("body").child((asked, rest))
         });
@@ -117,10 +123,12 @@ fn head_of(question: &Question, since: Option<AnyView>) -> impl IntoView + use<>
         .header
         .clone()
         .filter(|header| !header.is_empty())
-        .map(|header| span().class("subtle ask__header").child(header));
+        .map(|header| span().class("subtle ask__header").child(seen::text(header)));
     div().class("ask__head").child((
         icon_with(Icon::Question, "icon ask__icon"),
-        span().class("ask__question").child(question.text.clone()),
+        span()
+            .class("ask__question")
+            .child(seen::text(&*question.text)),
         header,
         since,
     ))
@@ -133,7 +141,7 @@ fn options_of(question: &Question) -> AnyView {
         .iter()
         .map(|option| {
             let more = described(option.description.as_deref());
-            li().child((option.label.clone(), more))
+            li().child((seen::text(&*option.label), more))
         })
         .collect();
     let options = (!options.is_empty()).then(|| ul().class("ask__list").child(options));
@@ -142,7 +150,11 @@ fn options_of(question: &Question) -> AnyView {
 
 fn described(description: Option<&str>) -> Option<impl IntoView + use<>> {
     let text = description.filter(|text| !text.is_empty())?;
-    Some(span().class("muted").child(format!(" — {text}")))
+    Some(
+        span()
+            .class("muted")
+            .child(seen::text(format!(" — {text}"))),
+    )
 }
 
 /// The options as radios or boxes, and a text beside them.
@@ -188,7 +200,7 @@ fn fields_of(
         .enumerate()
         .map(|(place, option)| {
             let more = described(option.description.as_deref());
-            let text = span().child((option.label.clone(), more));
+            let text = span().child((seen::text(&*option.label), more));
             let mark = mark(place, choice.chosen.contains(&place));
             label().class("ask__option").child((mark, text)).into_any()
         })

@@ -7,10 +7,10 @@ use chat_feed::{Block, long_text, units};
 use leptos::html::{dd, div, dl, dt};
 use leptos::prelude::*;
 
-use super::Ctx;
 use super::icon::Icon;
 use super::line::{Line, verb_and_object};
 use super::whole::Long;
+use super::{Ctx, diff, seen};
 
 /// A line that no rule knows.
 pub(crate) fn view(ctx: Ctx, block: &Block, label: &str, value: &Json) -> AnyView {
@@ -50,17 +50,26 @@ pub(crate) fn arguments(
         .map(|(name, value)| {
             let value = Json::from(value);
             let long = long(Spot::Argument(name.as_str().into()), "fields__long");
-            let view = match value.to_body() {
+            let body = value.to_body();
+            // What a call would change is read as what one has changed; who looks for words in it sees it as it was given.
+            let is_diff =
+                name == "diff" && !ctx.with_value(|context| context.store.shows_whole(block.id));
+            let whole = body.as_ref().filter(|_| is_diff);
+            let whole = whole.and_then(|body| body.excerpt().whole());
+            if let Some(diff) = whole.and_then(|text| diff::view(ctx, &text, "", None)) {
+                return (dt().child("diff"), dd().child(diff)).into_any();
+            }
+            let view = match body {
                 Some(body) if body.byte_len() <= PREVIEW_BYTES as u64 => {
-                    body.preview().into_string().into_any()
+                    seen::text(body.preview().into_string())
                 }
                 Some(body) => long.view(&body),
                 None => match value.as_text().starts_with(['{', '[']) {
                     true => long.json_view(&value),
-                    false => value.as_text().into_string().into_any(),
+                    false => seen::text(value.as_text().into_string()),
                 },
             };
-            (dt().child(name.clone()), dd().child(view))
+            (dt().child(seen::text(&**name)), dd().child(view)).into_any()
         })
         .collect();
     (!rows.is_empty()).then(|| dl().class("well fields").child(rows).into_any())

@@ -79,7 +79,7 @@ impl Rows for FeedRows {
     }
 
     fn before_size(&self) {
-        self.context.width.tell_first();
+        self.context.width.tell_first(&self.context);
     }
 
     fn on_pace(&self, fast: bool) {
@@ -212,7 +212,7 @@ fn dress(feed: &Feed, block: &Block) -> Dress {
             TextKind::Paragraph
             | TextKind::Heading(_)
             | TextKind::List { .. }
-            | TextKind::Quote
+            | TextKind::Quote { .. }
             | TextKind::Table { .. }
             | TextKind::Rule
             | TextKind::LongLine => ("row assistant-text", name_of_part(feed, block, "")),
@@ -339,7 +339,7 @@ fn shape(feed: &Feed, id: BlockId, open: bool) -> RowShape {
         }
         BlockBody::Text(text) => match text.kind {
             TextKind::Paragraph | TextKind::LongLine => long(RowKind::Text, &feed.text(id)),
-            TextKind::List { .. } | TextKind::Quote => long(RowKind::List, &feed.text(id)),
+            TextKind::List { .. } | TextKind::Quote { .. } => long(RowKind::List, &feed.text(id)),
             TextKind::Table { .. } => long(RowKind::Table, &feed.text(id)),
             TextKind::Rule => one(RowKind::Rule),
             TextKind::Heading(_) => long(RowKind::Heading, &feed.text(id)),

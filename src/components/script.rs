@@ -6,10 +6,11 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 
-use chat_feed::playback::{Player, State};
+use chat_feed::playback::Player;
+use leptos::prelude::GetUntracked;
 
 use super::feed::FeedView;
-use super::{Context, many};
+use super::{Context, later, many};
 use crate::platform::dom::{self, Member};
 use crate::platform::{clock, frame, location};
 
@@ -33,6 +34,10 @@ pub(crate) fn perform(view: &Rc<FeedView>, what: &str, text: &str) -> Answered {
                 Ok(String::new())
             })
         }
+        "whole" => Box::pin(async move {
+            whole(&view).await?;
+            Ok(String::new())
+        }),
         "link" => Box::pin(async move { link(&view, &text) }),
         "focus" => Box::pin(async move {
             view.focus();
@@ -43,6 +48,18 @@ pub(crate) fn perform(view: &Rc<FeedView>, what: &str, text: &str) -> Answered {
             Box::pin(async move { Err(why) })
         }
     }
+}
+
+/// Waits for all that it takes to print the session.
+async fn whole(view: &FeedView) -> Result<(), String> {
+    later::here(&view.context).await;
+    while !view.context.surrounded.get_untracked() {
+        if view.is_closed() {
+            return Err("the element is in no page".to_owned());
+        }
+        frame::yield_now().await;
+    }
+    Ok(())
 }
 
 /// Finds as the bar does, with the bar shown; how much fits, once all of the session was looked at. Nothing asked for ends
@@ -146,12 +163,9 @@ pub(super) fn tell(context: &Context) {
         let hidden = Member::Number(n_hidden as u64);
         say("af-filter", &[("hits", hits), ("hidden", hidden)]);
     }
-    let (playing, rate, time_ms, at_end) = context.store.player(|player| {
-        let playing = player.state() == State::ReplayPlaying;
-        // The clock counts whole milliseconds; so far none is lost.
-        #[allow(clippy::cast_precision_loss)]
-        let at_end = player.played_ms() >= player.clock().length_ms() as f64;
-        (playing, player.speed(), player.played_ms(), at_end)
+    let (playing, rate, time_ms, at_newest) = context.store.player(|player| {
+        let (playing, at_newest) = (player.moves(), player.at_newest());
+        (playing, player.speed(), player.played_ms(), at_newest)
     });
     let was_playing = told.playing.replace(playing);
     if playing && !was_playing {
@@ -166,7 +180,7 @@ pub(super) fn tell(context: &Context) {
     let is_due = now_ms - told.told_at_ms.get() >= TIME_TOLD_MS;
     let n_seeks = context.store.seek_count();
     let sought = told.n_seeks.replace(n_seeks) != n_seeks;
-    if sought || (moved && (!playing || is_due)) {
+    if sought || (moved && (!playing || at_newest || is_due)) {
         told.time_ms.set(time_ms);
         told.told_at_ms.set(now_ms);
         if sought {
@@ -176,7 +190,8 @@ pub(super) fn tell(context: &Context) {
     }
     tell_markers(context, &say);
     if was_playing && !playing {
-        say(if at_end { "ended" } else { "pause" }, &[]);
+        let has_ended = context.store.player(Player::has_ended);
+        say(if has_ended { "ended" } else { "pause" }, &[]);
     }
 }
 

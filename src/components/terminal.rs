@@ -53,9 +53,6 @@ pub(crate) fn view(
     let output = kept.output(feed, id);
     let printed = output.printed();
     let whole = kept.terminal.borrow_mut().read(printed, BYTES_A_FRAME);
-    if runs {
-        kept.screen.replace(None);
-    }
     let reading = (!whole && !runs && n_bytes > BYTES_A_FRAME).then(|| {
         // The rest in the frames that follow.
         ctx.with_value(|context| context.store.touch(id));
@@ -65,6 +62,9 @@ pub(crate) fn view(
         div().class("subtle").child(format!("Reading, {share} %"))
     });
     let n_lines = kept.n_lines(printed);
+    if whole && !runs {
+        kept.screen.borrow_mut().rest();
+    }
     let shown = match n_lines {
         0 => None,
         _ if runs => {

@@ -197,10 +197,14 @@ impl Inner {
                 .attr("aria-label", "Copy code")
                 .on(ev::click, move |_| {
                     let (text, whole) = code_of(&context.store.feed(), id);
-                    dom::copy_text(&text);
-                    told.set(match whole {
-                        true => "Copied",
-                        false => "Copied without hidden characters",
+                    let copying = dom::copying(&text);
+                    leptos::task::spawn_local(async move {
+                        // The row may be gone by then.
+                        told.try_set(match (copying.await, whole) {
+                            (false, _) => "Could not copy",
+                            (true, true) => "Copied",
+                            (true, false) => "Copied without hidden characters",
+                        });
                     });
                 })
                 .child(icon(Icon::Copy));
@@ -233,7 +237,7 @@ impl Frame {
             TextKind::Table { begins: false, .. } => prose("prose prose--goes-on", 0),
             TextKind::Paragraph
             | TextKind::Heading(_)
-            | TextKind::Quote
+            | TextKind::Quote { .. }
             | TextKind::Table { begins: true, .. }
             | TextKind::Rule
             | TextKind::LongLine => prose("prose", 0),

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 
 use super::icon::Icon;
 use super::line::{DrawnLine, Line};
-use super::{Ctx, elapsed, text};
+use super::{Ctx, elapsed, seen, text};
 
 /// A block of thinking.
 pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, thinking: &ThinkingBlock) -> AnyView {
@@ -45,7 +45,10 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, thinking: &ThinkingBloc
         let line = Line::new(Icon::Dotted, span().class("thinking__what").child(title))
             .icon_class("icon thinking__icon")
             .outcome(elapsed::of_turn(ctx, block.at_ms));
-        let tail = (!open).then(|| p().class("thinking__tail").child(last_lines(words)));
+        let tail = (!open).then(|| {
+            p().class("thinking__tail")
+                .child(seen::text(last_lines(words)))
+        });
         // It grows in place, without markup.
         let body = open.then(|| {
             let text = p().class("thinking__text grows").child(words.to_owned());
@@ -61,7 +64,7 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, thinking: &ThinkingBloc
             strokes.text(&title);
             strokes.leave();
             if let Some(gist) = gist {
-                strokes.text(&format!(" — {gist}"));
+                seen::draw(strokes, &format!(" — {gist}"));
             }
             strokes.leave();
         })

@@ -14,7 +14,7 @@ use super::line::{
     DrawnLine, Line, command as command_words, draw_command, draw_failure_chip, draw_path,
     draw_verb_and_object, verb_and_object,
 };
-use super::{Ctx, ask, elapsed, later};
+use super::{Ctx, ask, elapsed, later, seen};
 use crate::platform::row::Strokes;
 pub(super) use body::body_view;
 
@@ -35,21 +35,16 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
         ToolKind::Agent | ToolKind::Think | ToolKind::Plan
     ) || headline.verb == "$";
     let name = format!("{}: ", call.tool_name);
-    let object = match call.kind {
-        ToolKind::Read | ToolKind::Edit => {
-            units::below(&headline.object, feed.session().cwd.as_deref())
-        }
-        _ => &headline.object,
-    };
-    let object = units::first_line(object, OBJECT_CHARS);
+    let object = call.seen_from(feed.session().cwd.as_deref(), &headline.object);
+    let object = units::first_line(&object, OBJECT_CHARS);
     let is_path = matches!(call.kind, ToolKind::Read | ToolKind::Edit);
     let line = match call.status {
         ToolStatus::Preparing | ToolStatus::Running => {
-            let name = span().class("tool-name").child(name);
+            let name = span().class("tool-name").child(seen::text(name));
             let what = if command {
                 let object = match open {
                     true => command_words(&object),
-                    false => vec![object.into_any()],
+                    false => vec![seen::text(object)],
                 };
                 span().class("object mono").child(object).into_any()
             } else {
@@ -74,13 +69,13 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
             let time = call.duration_ms.and_then(units::told_duration);
             let line = DrawnLine::new(kind_icon(call.kind), class);
             let says = |strokes: &mut Strokes| {
-                strokes.span("tool-name", &name);
+                seen::draw_span(strokes, "tool-name", &name);
                 if command && open {
                     draw_command(strokes, &object);
                 } else if command {
-                    strokes.span("object mono", &object);
+                    seen::draw_span(strokes, "object mono", &object);
                 } else if is_path {
-                    strokes.span("verb", &headline.verb);
+                    seen::draw_span(strokes, "verb", &headline.verb);
                     strokes.text(" ");
                     draw_path(strokes, &object, &headline.object);
                 } else {
@@ -100,7 +95,7 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
     };
     let body = open.then(|| later::body(ctx, feed, block));
     let said = said(call).filter(|_| !open);
-    let said = said.map(|said| div().class("tool-call__said").child(said));
+    let said = said.map(|said| div().class("tool-call__said").child(seen::text(said)));
     (line, said, body).into_any()
 }
 
@@ -177,7 +172,7 @@ fn draw_outcome(
                 steps => units::count(u64::from(steps), "step", "steps"),
             };
             if !outcome.is_empty() {
-                strokes.span("", &outcome);
+                seen::draw_span(strokes, "", &outcome);
             }
         }
     }
@@ -203,8 +198,11 @@ fn running(ctx: Ctx, call: &ToolCallBlock, word: &'static str, outcome: String) 
         _ => (
             "running",
             icon_with(Icon::Running, "icon icon--running"),
-            elapsed::view(ctx, call.allowed_ms.or(call.called_ms)),
+            elapsed::view(ctx, call.runs_since_ms()),
         ),
     };
-    span().class(class).child((icon, what, since)).into_any()
+    span()
+        .class(class)
+        .child((icon, seen::text(what), since))
+        .into_any()
 }

@@ -21,6 +21,7 @@ use leptos::html::div;
 use leptos::prelude::*;
 
 use super::{Context, Ctx};
+use crate::feed_store::FeedStore;
 use crate::platform::dom::{self, Element};
 use crate::platform::{frame, pointer, style};
 
@@ -34,7 +35,7 @@ pub(crate) use words::Said;
 /// A strip of a session that goes on, or is still coming in, is drawn anew at most so often.
 const STRIP_EVERY_MS: f64 = 1_000.0;
 
-/// While it plays, who cannot see which moment is shown is told at most so often.
+/// While it plays, or more comes, who cannot see which moment is shown is told at most so often.
 const HEARD_EVERY_MS: f64 = 1_000.0;
 
 /// What the bar keeps while the feed is shown.
@@ -49,6 +50,8 @@ pub(crate) struct TransportState {
     drawn: Cell<Option<(u32, u64, f64)>>,
     /// Whether a frame was asked for that draws it later.
     put_off: Rc<Cell<bool>>,
+    /// The same for what is told to who cannot see it.
+    heard_later: Rc<Cell<bool>>,
     /// Where along the strip the pointer is, while it is over it.
     pub(crate) hover: RwSignal<Option<f64>>,
     /// Whether a session that goes on shows its bar although nobody looks back.
@@ -66,15 +69,13 @@ impl Context {
         // Nothing is made up that moves for those who want no motion.
         self.store.set_types_whole(!style::reduced_motion());
         self.leave_poster(command);
-        // To stop is no move: what is being read stays.
-        let command = match command {
-            Command::Toggle if self.store.player(Player::state) == State::ReplayPlaying => {
-                Command::Pause
-            }
-            command => command,
-        };
+        // To stop is no move: what is being read stays. Nor is it one to play what moves already.
+        let (moves, command) = self
+            .store
+            .player(|player| (player.moves(), player.meant_by(command)));
         self.store.play(command);
         if command.moves()
+            && !(moves && command == Command::Play)
             && let Some(list) = &*self.list.borrow()
         {
             list.follow_end();
@@ -135,20 +136,28 @@ impl Context {
             transport
                 .strip
                 .update(|count| *count = count.wrapping_add(1));
-        } else if !transport.put_off.replace(true) {
+        } else {
             // Nothing more may come: what was put off is drawn all the same.
-            let (store, put_off) = (Rc::downgrade(&self.store), transport.put_off.clone());
-            leptos::task::spawn_local(async move {
-                // At most a second, and never less than nothing.
-                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-                frame::sleep(wait_ms.ceil() as u32).await;
-                put_off.set(false);
-                if let Some(store) = store.upgrade() {
-                    store.ask_frame();
-                }
-            });
+            self.put_off(&transport.put_off, wait_ms, FeedStore::ask_frame);
         }
         plays
+    }
+
+    /// Has the store do something once in so many milliseconds, a second at most, however often it is asked for meanwhile.
+    fn put_off(&self, is_asked: &Rc<Cell<bool>>, wait_ms: f64, act: fn(&FeedStore)) {
+        if is_asked.replace(true) {
+            return;
+        }
+        let (store, is_asked) = (Rc::downgrade(&self.store), is_asked.clone());
+        leptos::task::spawn_local(async move {
+            // Never less than nothing.
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            frame::sleep(wait_ms.ceil() as u32).await;
+            is_asked.set(false);
+            if let Some(store) = store.upgrade() {
+                act(&store);
+            }
+        });
     }
 }
 
@@ -208,25 +217,47 @@ fn on_axis(ctx: Ctx, change: fn(&mut Player)) {
 struct Heard {
     n_events: u32,
     text: String,
-    plays: bool,
+    /// How the player stands and how often somebody went elsewhere; where it stands still also what is shown, and how often
+    /// the strip was drawn, which is seldom while more comes.
+    stands: (State, u32, Option<(Option<u32>, u32)>),
     at_ms: f64,
 }
 
-/// Each step, and now and then while it plays.
+/// At once what the reader does, and now and then what plays or comes.
 fn heard(ctx: Ctx) -> Memo<Heard> {
     let moved = ctx.with_value(|context| context.store.moved());
+    let strip = ctx.with_value(|context| context.transport.strip);
     Memo::new(move |before: Option<&Heard>| {
         moved.track();
+        let n_drawn = strip.get();
         let now_ms = frame::now_ms();
         ctx.with_value(|context| {
-            let plays = context.store.player(Player::state) == State::ReplayPlaying;
-            let goes_on = |it: &&Heard| it.plays && plays && now_ms - it.at_ms < HEARD_EVERY_MS;
-            before.filter(goes_on).cloned().unwrap_or_else(|| Heard {
+            let (state, shown) = context
+                .store
+                .player(|player| (player.state(), player.shown()));
+            let plays = state == State::ReplayPlaying;
+            let still = (!plays).then_some((shown, n_drawn));
+            let stands = (state, context.store.seek_count(), still);
+            if let Some(before) = before.filter(|it| it.stands == stands) {
+                let wait_ms = HEARD_EVERY_MS - (now_ms - before.at_ms);
+                if plays && wait_ms > 0.0 {
+                    // What plays may wait at the newest from now on.
+                    context.put_off(
+                        &context.transport.heard_later,
+                        wait_ms,
+                        FeedStore::tell_moved,
+                    );
+                }
+                if !plays || wait_ms > 0.0 {
+                    return before.clone();
+                }
+            }
+            Heard {
                 n_events: context.store.player(Player::n_events),
                 text: words::spoken(context),
-                plays,
+                stands,
                 at_ms: now_ms,
-            })
+            }
         })
     })
 }
@@ -296,7 +327,7 @@ fn scrubber(ctx: Ctx) -> impl IntoView {
         })
         .on(ev::pointermove, move |event| {
             hover.set(pointer::share_along(&event));
-            if pointer::is_down(&event) {
+            if pointer::is_held(&event) {
                 seek(&event);
             }
         })

@@ -73,6 +73,13 @@ impl Unread {
         }
     }
 
+    /// A row came that is not shown, for the reader looks back.
+    pub(crate) fn unseen(&self) {
+        if self.hidden_ms.get().is_some() && self.shown_ms.get().is_none() {
+            self.n_rows.set(self.n_rows.get().saturating_add(1));
+        }
+    }
+
     /// Hears of a row of a session that goes on.
     pub(crate) fn note(&self, context: &Context, change: RowChange) {
         if let RowChange::Removed(id) = change

@@ -12,6 +12,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use chat_event::{Body, BodyRef, Json, bodies};
+use chat_feed::controls;
 use chat_feed::loads::{Load, Loads, Place, Spot, Wanted};
 use chat_feed::long_text::{self, Ends};
 use chat_feed::{BlockId, units};
@@ -21,7 +22,7 @@ use leptos::html::{button, div, span};
 use leptos::prelude::*;
 
 use super::icon::{Icon, icon};
-use super::output::{clip, keeping_focus, strip_controls, well};
+use super::output::{clip, keeping_focus, returns_in, well};
 use super::{Context, Ctx, terminal};
 
 /// JSON longer than this is cut until the reader asks for more.
@@ -248,22 +249,23 @@ impl<'a> Long<'a> {
         let whole = self
             .ctx
             .with_value(|context| context.wholes.text(&self.place, body));
+        let clean = |text: &str| self.clean(text);
         if self.is_printed() {
             let all = whole.as_deref().map(Body::from);
             let excerpt = all.as_ref().unwrap_or(body).excerpt();
-            return self.paper_view(long_text::on_paper(&excerpt, strip_controls));
+            return self.paper_view(long_text::on_paper(&excerpt, clean));
         }
         if let Some(whole) = whole {
-            let shown = strip_controls(self.place.1.shown(&whole));
+            let shown = clean(self.place.1.shown(&whole));
             let lines: Vec<&str> = shown.lines().collect();
             return self.whole_view(clip(&lines.join("\n")), body.byte_len());
         }
         let excerpt = body.excerpt();
         // What a command printed keeps what colours it.
         let of_command = self.place.1 == Spot::Printed;
-        let clean = match of_command {
-            true => str::to_owned,
-            false => strip_controls,
+        let clean = |text: &str| match of_command {
+            true => text.to_owned(),
+            false => clean(text),
         };
         let shown = |text: &str| match of_command {
             true => terminal::piece(&clip(text)),
@@ -325,6 +327,14 @@ impl<'a> Long<'a> {
             .class("ends")
             .child((well(self.class, self.label, shown), ask))
             .into_any()
+    }
+
+    /// Without what only a terminal obeys.
+    fn clean(&self, text: &str) -> String {
+        let returns = self
+            .ctx
+            .with_value(|context| returns_in(&context.store.feed(), self.place.0));
+        controls::shown(text, returns)
     }
 
     fn is_printed(&self) -> bool {

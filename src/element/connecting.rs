@@ -7,6 +7,7 @@ use super::FeedElement;
 use crate::components::bar::{Connection, Note, Reading};
 use crate::platform::clock;
 use crate::platform::dom::{self, Member};
+use crate::platform::location;
 use crate::transport::{self, Loss};
 
 impl FeedElement {
@@ -23,32 +24,38 @@ impl FeedElement {
             Is::Ended => ("ended", "Ended".to_owned()),
             Is::Polling => ("live", "Live, every 2 s".to_owned()),
             Is::Reconnecting { seconds, why, .. } => {
+                let is_unreached = self.is_unreached(*why);
                 let why = match why {
                     Loss::NoAnswer => "",
                     Loss::Busy => "The server is busy. ",
                     Loss::Restart => "The server restarts. ",
                 };
                 // The note has the seconds, once there is one.
-                let text = match self.away(connection) {
-                    Some(_) => format!("{why}Reconnecting"),
-                    None => format!("{why}Reconnecting in {seconds} s"),
+                let until = match self.away(connection) {
+                    Some(_) => String::new(),
+                    None => format!(" in {seconds} s"),
                 };
-                ("reconnecting", text)
+                match is_unreached {
+                    true => ("unreached", ["Not reached, tried again", &until].concat()),
+                    false => ("reconnecting", format!("{why}Reconnecting{until}")),
+                }
             }
             Is::Offline => {
-                let since = self
-                    .store
-                    .feed()
-                    .session()
-                    .last_ms
-                    .map(clock::dated)
-                    .unwrap_or_default();
+                let since = self.last_event().unwrap_or_default();
                 ("offline", format!("Offline, data as of {since}"))
             }
         };
         match connection {
-            Is::Ended => self.set_state("ended"),
-            Is::Live | Is::Polling => self.set_state("live"),
+            Is::Ended => {
+                let is_read = self.is_read();
+                self.set_state("ended");
+                self.begin_once(is_read);
+            }
+            Is::Live | Is::Polling => {
+                // What goes on is shown as it is, and so it stays when it ends.
+                self.has_begun.set(true);
+                self.set_state("live");
+            }
             Is::Connecting | Is::CatchingUp(_) | Is::Reconnecting { .. } | Is::Offline => {}
         }
         self.view.bar.away.set(self.away(connection));
@@ -56,11 +63,39 @@ impl FeedElement {
         self.set_connection(state, &text);
     }
 
+    /// When the newest event happened, whatever moment is shown.
+    fn last_event(&self) -> Option<String> {
+        let last_ms = self.store.whole(|feed, _| feed.session().last_ms);
+        last_ms.map(clock::dated)
+    }
+
+    /// Whether a server that does not answer never gave anything of the session, so that nothing was lost.
+    fn is_unreached(&self, why: Loss) -> bool {
+        let has_begun = self.state.get() != "loading" || self.store.event_count() > 0;
+        why == Loss::NoAnswer && !has_begun
+    }
+
+    /// Which server does not answer, and what may be wrong with it.
+    fn unreached(&self, why: Loss) -> Option<String> {
+        let answers_to = self.answers_to.borrow();
+        let (_, server, _) = answers_to.as_ref().filter(|_| self.is_unreached(why))?;
+        let name = server.name();
+        let asked = match server.is_own() {
+            true => String::new(),
+            false => format!(
+                ", and was it started with --embed-origin {}",
+                location::origin()
+            ),
+        };
+        Some(format!(
+            "{name} does not answer this page. Is it running{asked}?"
+        ))
+    }
+
     /// What is said at length while nothing comes; a short drop is not worth it.
     fn away(&self, connection: &transport::Connection) -> Option<Note> {
         use transport::Connection as Is;
-        let last = self.store.feed().session().last_ms.map(clock::dated);
-        let usable = match last {
+        let usable = match self.last_event() {
             Some(last) => format!("Last event {last}. What is shown stays usable."),
             None => "Nothing has come yet.".to_owned(),
         };
@@ -70,12 +105,17 @@ impl FeedElement {
                 seconds,
                 why,
             } => {
+                let unreached = self.unreached(*why);
+                let doing = match unreached {
+                    Some(_) => "Not reached",
+                    None => "Reconnecting",
+                };
                 let more = match why {
-                    Loss::NoAnswer => usable,
+                    Loss::NoAnswer => unreached.unwrap_or(usable),
                     Loss::Busy => format!("The server has too much to do. {usable}"),
                     Loss::Restart => format!("The server restarts. {usable}"),
                 };
-                let what = format!("Reconnecting — attempt {attempt}, next in {seconds}\u{a0}s");
+                let what = format!("{doing} — attempt {attempt}, next in {seconds}\u{a0}s");
                 Some(Note { what, more })
             }
             Is::Offline => Some(Note {
@@ -113,11 +153,14 @@ impl FeedElement {
         let known = self.view.bar.connection.get_untracked();
         if known != connection {
             self.view.bar.connection.set(connection);
-            dom::dispatch(
-                &self.host,
-                "af-connection",
-                &dom::object_of(&[("state", Member::Text(state)), ("text", Member::Text(text))]),
-            );
+            let away = self.view.bar.away.get_untracked();
+            let why = away.map(|note| note.more).unwrap_or_default();
+            let detail = dom::object_of(&[
+                ("state", Member::Text(state)),
+                ("text", Member::Text(text)),
+                ("why", Member::Text(&why)),
+            ]);
+            dom::dispatch(&self.host, "af-connection", &detail);
         }
     }
 }

@@ -190,8 +190,9 @@ impl FeedElement {
         }
     }
 
+    /// What the session is called, whatever moment is shown.
     fn title(&self) -> String {
-        let session = self.store.feed().session().clone();
+        let session = self.store.whole(|feed, _| feed.session().clone());
         session.title.unwrap_or(session.session_id)
     }
 }

@@ -28,19 +28,31 @@ impl Feed for FeedElement {
         // Frameworks write "" before they know what it is.
         let named = || value.clone().filter(|value| !value.is_empty());
         match name {
-            "src" => {
-                self.leave_link();
-                self.attributes.borrow_mut().src = named();
-                self.open_soon();
-            }
-            "session" => {
-                self.leave_link();
-                self.attributes.borrow_mut().session = named();
-                self.open_soon();
+            "src" | "session" => {
+                let named = named();
+                let mut attributes = self.attributes.borrow_mut();
+                let was_session = attributes.names_session();
+                let is_session = name == "session";
+                if named.is_some() {
+                    attributes.session_last = is_session;
+                }
+                let is_shown = named.is_some() || was_session == is_session;
+                match is_session {
+                    true => attributes.session = named,
+                    false => attributes.src = named,
+                }
+                drop(attributes);
+                // Of both, the one that is not shown may go.
+                if is_shown {
+                    self.leave_link();
+                    self.open_soon();
+                }
             }
             "endpoint" => {
                 self.attributes.borrow_mut().endpoint = value;
-                self.open_soon();
+                if self.attributes.borrow().names_session() {
+                    self.open_soon();
+                }
             }
             "follow" => {
                 self.attributes.borrow_mut().follow = value;
@@ -94,10 +106,9 @@ impl Feed for FeedElement {
                     !self.opening.get() && matches!(self.state.get(), "ready" | "live" | "ended");
                 self.go_on(known && self.store.event_count() > 0 && self.is_all_here());
             }
-            // A stream that the page gave.
+            // A stream that the page gave; why.
             "broken" => {
-                let why = value.unwrap_or_default();
-                self.fail(&Failure::new(format!("the stream broke off: {why}"), ""));
+                self.fail(&Failure::new(value.unwrap_or_default(), ""));
             }
             "group" => self.arrange(|mode| mode.group = value.as_deref() != Some("none")),
             _ => {}
@@ -124,7 +135,10 @@ impl Feed for FeedElement {
         }));
     }
 
-    fn append(&self, bytes: &[u8], is_open: bool) {
+    fn append(&self, bytes: &[u8], is_open: bool, begins: bool) -> bool {
+        if self.refused.get() && !begins {
+            return false;
+        }
         self.forget_named();
         let goes_on = self.pushed.borrow().is_some();
         let failed = self.state.get() == "error";
@@ -153,6 +167,7 @@ impl Feed for FeedElement {
             }
             Err(failure) => self.take(Update::Failed(failure)),
         }
+        !self.refused.get()
     }
 
     fn act(&self, what: &str, value: f64) -> f64 {
@@ -170,7 +185,7 @@ impl Feed for FeedElement {
             }
             "given" => {
                 self.streams.set(Streams::Done);
-                self.go_on_given(false);
+                self.end_given();
                 return 0.0;
             }
             "disconnect" => {

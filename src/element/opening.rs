@@ -36,8 +36,9 @@ impl FeedElement {
     fn open(&self) {
         let (src, session, endpoint) = {
             let attributes = self.attributes.borrow();
+            let src = attributes.src.clone();
             (
-                attributes.src.clone(),
+                src.filter(|_| !attributes.names_session()),
                 attributes.session.clone(),
                 attributes.endpoint.clone(),
             )
@@ -62,7 +63,7 @@ impl FeedElement {
             self.asked_with.borrow_mut().clone_from(&token);
             let Some(server) = Server::new(endpoint.as_deref(), token) else {
                 let named = endpoint.unwrap_or_default();
-                let what = format!("could not reach a server: no address: {named}");
+                let what = format!("could not reach a server: no address of one: {named}");
                 return self.fail(&Failure::new(what, "Correct the attribute endpoint."));
             };
             let origin = Origin::Session(server.clone(), session.clone());
@@ -135,6 +136,7 @@ impl FeedElement {
         self.may_answer.set(false);
         self.pushed.borrow_mut().take();
         self.streams.take();
+        self.refused.set(false);
         self.has_begun.set(false);
         *self.pushed_bytes.borrow_mut() = Pieces::default();
         self.origin.borrow_mut().take();

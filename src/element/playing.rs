@@ -1,6 +1,6 @@
 //! The element as a player: its attributes, methods and properties, which are those of media elements.
 
-use chat_feed::playback::{Command, Direction, Player, State, Stop};
+use chat_feed::playback::{Command, Direction, Player, Stop};
 
 use super::FeedElement;
 use crate::components::transport::Poster;
@@ -96,7 +96,8 @@ impl FeedElement {
             "time" => player.played_ms(),
             "duration" => player.clock().length_ms() as f64,
             "rate" => player.speed(),
-            _ => f64::from(u8::from(player.state() != State::ReplayPlaying)),
+            "ended" => f64::from(u8::from(player.has_ended())),
+            _ => f64::from(u8::from(!player.moves())),
         })
     }
 

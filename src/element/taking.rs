@@ -98,7 +98,7 @@ impl FeedElement {
             }
             Update::Failed(failure) => {
                 // What could not be read is no session that more can be added to.
-                self.pushed.borrow_mut().take();
+                self.refused.set(self.pushed.borrow_mut().take().is_some());
                 let known = self.store.event_count() > 0 || self.answers_to.borrow().is_some();
                 self.fail(&failure);
                 // Who heard of it may have shown something else at once.
@@ -125,6 +125,7 @@ impl FeedElement {
 
     /// The log is at its end, or as far as it is shown.
     fn end(&self) {
+        let is_read = self.is_read();
         self.store.end_of_log();
         self.view.bar.progress.set(None);
         self.view.bar.away.set(None);
@@ -134,7 +135,7 @@ impl FeedElement {
         }
         self.view.settle();
         self.set_state("ready");
-        self.begin_playing();
+        self.begin_once(is_read);
         self.go_on(true);
         let outcome = self
             .store
@@ -196,20 +197,52 @@ impl FeedElement {
         if self.pushed.borrow().is_none() {
             return;
         }
-        let is_all_here = self.is_all_here();
+        let (is_all_here, is_read) = (self.is_all_here(), self.is_read());
         // For a stream that gave no event nobody waits any more; one that broke off says so, until more comes.
+        let is_empty = self.store.event_count() == 0;
         if came || (is_all_here && self.state.get() != "error") {
-            let state = if self.has_ended() { "ended" } else { "live" };
+            let state = match self.has_ended() {
+                true => "ended",
+                // Nothing goes on that has not begun.
+                false if is_empty => "ready",
+                false => "live",
+            };
             self.set_state(state);
+            if is_empty {
+                dom::dispatch(&self.host, "af-ready", &dom::object_of(&[]));
+            }
         }
-        let is_read = self.view.reader_moved() || self.store.looks_back();
-        if is_all_here && !self.has_begun.replace(true) && !is_read {
+        self.store.set_more_comes(!is_all_here);
+        if is_all_here && !is_empty && !self.has_begun.get() {
             self.view.settle();
             // The player has yet to hear of what has just come.
             self.store.set_goes_on(!self.has_ended());
-            self.begin_playing();
+            self.begin_once(is_read);
         }
         self.go_on(is_all_here);
+    }
+
+    /// The streams that a script gave are at their end: where nothing came of them it is known by now why.
+    pub(super) fn end_given(&self) {
+        let pushed = self.pushed.borrow().clone();
+        let waits = self.store.event_count() == 0 && self.state.get() != "error";
+        match pushed.filter(|_| waits).map(|pushed| pushed.finish()) {
+            Some(Ok(events)) if !events.is_empty() => self.take(Update::Events(events)),
+            Some(Err(failure)) => self.take(Update::Failed(failure)),
+            _ => self.go_on_given(false),
+        }
+    }
+
+    /// Whether the reader is somewhere in the session already.
+    pub(super) fn is_read(&self) -> bool {
+        self.view.reader_moved() || self.store.looks_back()
+    }
+
+    /// Plays what is all here as the page asks: once, and not for who was reading it by then.
+    pub(super) fn begin_once(&self, is_read: bool) {
+        if !self.has_begun.replace(true) && !is_read {
+            self.begin_playing();
+        }
     }
 
     /// Whether nothing more is known to come of what a script gave; of all else it is said by how it stands.
@@ -231,11 +264,8 @@ impl FeedElement {
     }
 
     fn has_other_token(&self) -> bool {
-        let is_served = {
-            let attributes = self.attributes.borrow();
-            attributes.src.is_none() && attributes.session.is_some()
-        };
-        is_served && *self.token.borrow() != *self.asked_with.borrow()
+        self.attributes.borrow().names_session()
+            && *self.token.borrow() != *self.asked_with.borrow()
     }
 
     pub(super) fn fail(&self, failure: &Failure) {

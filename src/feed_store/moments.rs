@@ -5,8 +5,8 @@
 
 use std::cell::{Cell, RefCell};
 
-use chat_feed::FeedPatch;
 use chat_feed::playback::{Clock, Command, Moment, Player, State, Stops, Typed};
+use chat_feed::{Block, FeedPatch};
 use leptos::prelude::*;
 
 use super::FeedStore;
@@ -21,7 +21,11 @@ pub(super) struct Playing {
     moved: ArcRwSignal<u32>,
     /// Counts up when somebody goes to another moment by hand.
     n_seeks: Cell<u32>,
+    on_unseen: RefCell<TellUnseen>,
 }
+
+/// Hears of a row that came and is not shown.
+type TellUnseen = Box<dyn Fn(&Block)>;
 
 /// What the page knows of the player.
 #[derive(Clone, Copy, PartialEq)]
@@ -31,6 +35,7 @@ struct Told {
     shown: Option<u32>,
     typed: Option<Typed>,
     state: State,
+    moves: bool,
 }
 
 impl Default for Playing {
@@ -41,6 +46,7 @@ impl Default for Playing {
             told: Cell::default(),
             moved: ArcRwSignal::new(0),
             n_seeks: Cell::new(0),
+            on_unseen: RefCell::new(Box::new(|_| {})),
         }
     }
 }
@@ -76,6 +82,12 @@ impl FeedStore {
         self.follow_session();
         self.playing.player.borrow_mut().set_goes_on(goes_on);
         self.show_moment();
+        self.ask_frame();
+    }
+
+    /// Says whether more is known to come.
+    pub(crate) fn set_more_comes(&self, more_comes: bool) {
+        self.playing.player.borrow_mut().set_more_comes(more_comes);
         self.ask_frame();
     }
 
@@ -155,10 +167,23 @@ impl FeedStore {
         Some(renderer.feed().block(block).first_event + 1)
     }
 
+    /// What to call with each row that comes while the reader looks back.
+    pub(crate) fn on_unseen(&self, tell: impl Fn(&Block) + 'static) {
+        *self.playing.on_unseen.borrow_mut() = Box::new(tell);
+    }
+
     /// What came, as far as it is shown.
     pub(super) fn note_live(&self, mut patches: Vec<FeedPatch>) {
         if self.looks_back() {
-            patches.clear();
+            let renderer = self.renderer.borrow();
+            let (feed, tell) = (renderer.feed(), self.playing.on_unseen.borrow());
+            for patch in patches.drain(..) {
+                if let FeedPatch::Insert { block, .. } = patch
+                    && feed.contains(block)
+                {
+                    tell(feed.block(block));
+                }
+            }
         }
         self.note(&mut patches);
     }
@@ -185,6 +210,7 @@ impl FeedStore {
                 shown: player.shown(),
                 typed: player.typed(),
                 state: player.state(),
+                moves: player.moves(),
             }
         };
         if self.playing.told.replace(Some(told)) == Some(told) {

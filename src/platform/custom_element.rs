@@ -29,8 +29,9 @@ pub(crate) trait Feed {
     fn attribute_changed(&self, name: &str, value: Option<&str>);
     /// Shows the session that these files make, each with its path.
     fn load(&self, files: Vec<(String, Blob)>);
-    /// More of a log: lines in any pieces; whether a stream is open that brings more.
-    fn append(&self, bytes: &[u8], is_open: bool);
+    /// More of a log: lines in any pieces; whether a stream is open that brings more, and whether they begin something, and
+    /// go not on where others ended. False where nobody wants what they are a piece of.
+    fn append(&self, bytes: &[u8], is_open: bool, begins: bool) -> bool;
     /// Does what is done at once, or says a number: `clear`; `given` is all that streams bring; `adopted` by another
     /// document; `badge`, `events`, `rows`; `play`, `pause`, `seek` to milliseconds of playing; `time`, `duration` …
     fn act(&self, what: &str, value: f64) -> f64;
@@ -56,8 +57,8 @@ impl FeedHandle {
         self.0.load(paths.into_iter().zip(files).collect());
     }
     #[allow(missing_docs)]
-    pub fn append(&self, bytes: &[u8], is_open: bool) {
-        self.0.append(bytes, is_open);
+    pub fn append(&self, bytes: &[u8], is_open: bool, begins: bool) -> bool {
+        self.0.append(bytes, is_open, begins)
     }
     #[allow(missing_docs)]
     pub fn act(&self, what: &str, value: f64) -> f64 {

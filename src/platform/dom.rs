@@ -13,6 +13,7 @@ use std::cell::RefCell;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen_futures::JsFuture;
 
 pub(crate) use calls::{
     call_method, call_with_files, call_with_text, element_property, play, set_text_property,
@@ -314,6 +315,12 @@ pub(crate) fn focus_child(event: &Event, nth: usize) {
 pub(crate) fn copy_text(text: &str) {
     // What the browser does not allow in either way cannot be helped here.
     let _ = copy_text_js(text);
+}
+
+/// The same at once, for who says whether it was done.
+pub(crate) fn copying(text: &str) -> impl Future<Output = bool> + use<> {
+    let copying = JsFuture::from(copy_text_js(text));
+    async { copying.await.is_ok_and(|is_done| is_done.is_truthy()) }
 }
 
 /// Writes a line to the console.

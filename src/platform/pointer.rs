@@ -34,6 +34,18 @@ pub(crate) fn hold(event: &Event) {
     }
 }
 
+/// Whether the element that listens holds this pointer, with the main button down: what began elsewhere is no drag of it.
+pub(crate) fn is_held(event: &Event) -> bool {
+    let pointer: Option<&web_sys::PointerEvent> = event.dyn_ref();
+    let element = event
+        .current_target()
+        .and_then(|target| target.dyn_into::<web_sys::Element>().ok());
+    let held = pointer
+        .zip(element)
+        .is_some_and(|(pointer, element)| element.has_pointer_capture(pointer.pointer_id()));
+    held && is_down(event)
+}
+
 /// Shows an element on the whole screen, or everything as before.
 pub(crate) fn toggle_full_screen(element: &web_sys::Element) {
     let document = window().document();

@@ -111,6 +111,11 @@ impl Bytes {
         Ok(())
     }
 
+    /// Whether its first line is not whole yet.
+    pub(crate) fn is_unsure(&self) -> bool {
+        matches!(self.reads, As::Unsure(_))
+    }
+
     /// Whether what came waits for [`Bytes::give`].
     pub(crate) fn waits(&self) -> bool {
         matches!(self.reads, As::Held(_))

@@ -136,20 +136,20 @@ impl SoFar {
 /// Where a server is, and the secret that opens it.
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
-    /// `http://127.0.0.1:8080`, without a slash at the end.
+    /// `http://127.0.0.1:8080`, or with a path `https://example.org/turnreel`; without a slash at the end.
     base: String,
     /// The token.
     pub(crate) token: Option<String>,
 }
 
 impl Server {
-    /// The server at an address; the page's own where there is none.
+    /// The server at an address; the page's own where there is none. That one is where the page's folder is: a proxy may
+    /// have it below a path. `None` where there can be no server.
     pub(crate) fn new(endpoint: Option<&str>, token: Option<String>) -> Option<Server> {
-        let base = match endpoint.filter(|endpoint| !endpoint.is_empty()) {
-            Some(endpoint) => location::resolve(endpoint)?,
-            None => location::origin(),
-        };
-        Some(Server {
+        let endpoint = endpoint.filter(|endpoint| !endpoint.is_empty());
+        let base = location::resolve(endpoint.unwrap_or("."))?;
+        let is_web = base.starts_with("http://") || base.starts_with("https://");
+        is_web.then(|| Server {
             base: base.trim_end_matches('/').to_owned(),
             token,
         })
@@ -166,6 +166,11 @@ impl Server {
     /// The address of a route below `/api/v1/`.
     pub(crate) fn route(&self, route: &str) -> String {
         format!("{}/api/v1/{route}", self.base)
+    }
+
+    /// Whether it is of the page's own origin, whose pages it answers in any case.
+    pub(crate) fn is_own(&self) -> bool {
+        location::is_same_origin(&self.base)
     }
 
     /// The server's name, for people.

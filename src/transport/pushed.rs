@@ -15,6 +15,8 @@ pub(crate) struct Pushed {
     bytes: RefCell<Bytes>,
     /// Whether the part that reads it was asked for.
     asked: Cell<bool>,
+    /// Whether no more is known to come than waits for it.
+    is_whole: Cell<bool>,
     sink: Sink,
 }
 
@@ -24,6 +26,7 @@ impl Pushed {
         Rc::new(Pushed {
             bytes: RefCell::default(),
             asked: Cell::new(false),
+            is_whole: Cell::new(false),
             sink,
         })
     }
@@ -31,11 +34,28 @@ impl Pushed {
     /// Takes the next bytes; the events that they give at once.
     pub(crate) fn push(self: &Rc<Self>, bytes: &[u8]) -> Result<Vec<ChatEvent>, Failure> {
         let mut events = Vec::new();
-        let waits = {
-            let mut reader = self.bytes.borrow_mut();
-            reader.push(bytes, clock::epoch_ms(), &mut events)?;
-            reader.waits()
-        };
+        self.is_whole.set(false);
+        let mut reader = self.bytes.borrow_mut();
+        reader.push(bytes, clock::epoch_ms(), &mut events)?;
+        self.ask(reader.waits());
+        Ok(events)
+    }
+
+    /// Takes the end of what gave no event so far: those of what is read as a whole, or why it is no session. What is pushed
+    /// behind it begins anew.
+    pub(crate) fn finish(&self) -> Result<Vec<ChatEvent>, Failure> {
+        let mut events = Vec::new();
+        let mut reader = self.bytes.borrow_mut();
+        if reader.waits() {
+            self.is_whole.set(true);
+        } else if !reader.is_unsure() {
+            end(&mut reader, &mut events)?;
+        }
+        Ok(events)
+    }
+
+    /// Has what waits be read, once the part is here.
+    fn ask(self: &Rc<Self>, waits: bool) {
         if waits && !self.asked.replace(true) {
             let pushed = Rc::downgrade(self);
             let sink = self.sink.clone();
@@ -46,7 +66,6 @@ impl Pushed {
                 }
             });
         }
-        Ok(events)
     }
 
     /// Whether what came is read later.
@@ -56,10 +75,22 @@ impl Pushed {
 
     fn give(&self, readers: Readers) {
         let mut events = Vec::new();
-        let result = self.bytes.borrow_mut().give(readers, &mut events);
+        self.asked.set(false);
+        let mut reader = self.bytes.borrow_mut();
+        let mut result = reader.give(readers, &mut events);
+        if result.is_ok() && self.is_whole.take() && events.is_empty() {
+            result = end(&mut reader, &mut events);
+        }
+        drop(reader);
         (self.sink)(match result {
             Ok(()) => Update::Events(events),
             Err(failure) => Update::Failed(failure),
         });
     }
+}
+
+fn end(reader: &mut Bytes, out: &mut Vec<ChatEvent>) -> Result<(), Failure> {
+    reader.finish(clock::epoch_ms(), out)?;
+    *reader = Bytes::default();
+    Ok(())
 }

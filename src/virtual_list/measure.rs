@@ -29,6 +29,20 @@ impl RowObserver {
         let rows = watched.clone();
         let observer = HeightObserver::new(move |sizes| {
             let Some(list) = list.upgrade() else { return };
+            // The scroller is watched first, and told first.
+            if let Some((first, width_px, _)) = sizes.first()
+                && *first == list.scroller
+            {
+                let is_hidden = *width_px <= 0.0;
+                if list.hidden.replace(is_hidden) && !is_hidden {
+                    // No position could be written meanwhile.
+                    list.stand_again();
+                }
+            }
+            // Rows that are not laid out are said to have no height: what was measured holds.
+            if list.hidden.get() {
+                return;
+            }
             let mut any_row = false;
             for (element, _width_px, height_px) in sizes {
                 if *element == list.scroller {

@@ -116,9 +116,18 @@ impl VirtualList {
         sizes::set_scroll_top(&self.scroller, sizes::scroll_top(&self.scroller) + by_px);
     }
 
+    /// Whether nothing of it is laid out, as in a tab that is not shown.
+    pub(crate) fn is_hidden(&self) -> bool {
+        self.hidden.get()
+    }
+
     /// The scroller scrolled.
     pub(super) fn scrolled(&self) {
         let top_px = sizes::scroll_top(&self.scroller);
+        // What is not laid out stands at its top, wherever the reader is.
+        if top_px <= 0.0 && sizes::client_size(&self.scroller).0 <= 0.0 {
+            return;
+        }
         let now_ms = frame::now_ms();
         let by_user = self.intent.acted(now_ms);
         if by_user {

@@ -81,6 +81,46 @@ fn who_answers_sees_what_is_to_be_done() {
 }
 
 #[test]
+fn who_answers_sees_what_would_be_written_and_the_script_that_would_run() {
+    with_server("given_diff", 120, async |visit, program| {
+        let server = Server::start(&program).await;
+        server.send("given", &beginning()).await;
+        let diff =
+            "--- a/notes.txt\n+++ b/notes.txt\n@@ -1,3 +1,3 @@\n alpha\n-beta\n+delta\n gamma\n";
+        let asked = [
+            (
+                "apply_patch",
+                json!({"paths": ["/w/notes.txt"], "diff": diff}),
+            ),
+            (
+                "shell",
+                json!({"command": "/bin/bash -lc 'rm -f notes.txt'"}),
+            ),
+        ];
+        for (tool, args) in &asked {
+            let payload = json!({"requestId": format!("ask-{tool}"), "toolName": tool, "args": args, "options": []});
+            let event = event(&format!("e-{tool}"), "permission_request", &payload);
+            server.send("given", &json!([event])).await;
+        }
+        let tab = visit.tab("page").await;
+        open(&tab, &server.page_of("given"), 2 + asked.len()).await;
+        tab.wait_for(
+            "what would be written, as a diff",
+            SHORT,
+            "!!__test.one('.ask__given .diff .diff__line--added')",
+        )
+        .await;
+        let cards: Vec<String> = tab
+            .eval("__test.all('.asked--open').map((card) => card.innerText.replace(/\\s+/g, ' '))")
+            .await;
+        assert!(cards[0].contains("delta"), "{}", cards[0]);
+        assert!(!cards[0].contains("paths"), "{}", cards[0]);
+        assert!(cards[1].contains("rm -f notes.txt"), "{}", cards[1]);
+        assert!(!cards[1].contains("bash"), "{}", cards[1]);
+    });
+}
+
+#[test]
 fn what_an_agent_asks_is_found_and_answered_with_the_keyboard_alone() {
     with_server("keyboard", 180, async |visit, program| {
         let server = Server::start(&program).await;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::SHORT;
 use crate::compare::difference;
 use crate::made_session::{LONG, beginning, event, open, rows_of};
-use crate::proxy::Proxy;
+use crate::proxy::{BELOW, Proxy};
 use crate::server::{Server, page_of};
 use crate::sessions::{LIVE, with_server};
 
@@ -182,6 +182,31 @@ fn a_page_that_was_hidden_or_frozen_has_all_of_it_when_it_is_shown() {
     });
 }
 
+#[test]
+fn what_is_said_of_a_page_that_is_cut_off_is_of_the_newest_whatever_it_shows() {
+    with_server("offline back", 120, async |visit, program| {
+        let server = Server::start(&program).await;
+        let proxy = Proxy::start(server.port).await;
+        let mut events = beginning();
+        events[0]["timestamp"] = json!(1_000_000_000_000_u64);
+        server.send("away", &events).await;
+        let tab = visit.tab("page").await;
+        tab.expect_problems("WebSocket|ERR_|Failed to load");
+        open(&tab, &page_of(&proxy.url, &server.token, "away"), 3).await;
+        tab.run("await __test.rest(); __test.feed().viewAsOf(0); await __test.rest()")
+            .await;
+        tab.run("dispatchEvent(new Event('offline'))").await;
+        // Nothing comes from now on.
+        proxy.cut_behind_bytes(1, 2);
+        proxy.cut_all();
+        let said = "__test.all('.connection, .note').map((it) => __test.text(it)).join(' ')";
+        let offline = format!("{said}.includes('data as of') && {said}.includes('Last event')");
+        tab.wait_for("it to be offline", SHORT, &offline).await;
+        let said: String = tab.eval(said).await;
+        assert!(!said.contains("2001"), "{said}");
+    });
+}
+
 /// Pages of the log come in eight pieces, which all together take far longer than an answer is waited for.
 const SLOW: &str = r"window.__real = { fetch, setTimeout };
     window.setTimeout = (act, ms, ...more) => __real.setTimeout.call(window, act, ms === 45000 ? 1000 : ms, ...more);
@@ -213,5 +238,33 @@ fn a_page_of_a_log_that_comes_slowly_is_waited_for() {
             .await;
         let all = format!("{LIVE} && __test.feed().eventCount === 15");
         tab.wait_for("all of it", SHORT, &all).await;
+    });
+}
+
+#[test]
+fn a_page_below_a_path_of_a_proxy_asks_for_nothing_beside_it() {
+    with_server("below", 120, async |visit, program| {
+        let server = Server::start(&program).await;
+        let proxy = Proxy::start(server.port).await;
+        server.send("below", &beginning()).await;
+        let base = format!("{}{}", proxy.url, BELOW.trim_end_matches('/'));
+        let tab = visit.tab("page").await;
+        open(&tab, &page_of(&base, &server.token, "below"), 3).await;
+        server.send("below", &batch(0, 12)).await;
+        let all = format!("{LIVE} && __test.feed().eventCount === 15");
+        tab.wait_for("all of it", SHORT, &all).await;
+        let asked = tab.requests().into_iter().map(|sent| sent.url);
+        let asked: Vec<String> = asked.filter(|url| url.starts_with("http")).collect();
+        let inside = format!("{base}/");
+        let beside = asked.iter().find(|it| !it.starts_with(&inside));
+        assert_eq!(beside, None, "{asked:?}");
+        assert!(asked.iter().any(|it| it.contains("/api/v1/")), "{asked:?}");
+        let sockets = tab.open_sockets();
+        let inside = inside.replacen("http", "ws", 1);
+        assert!(!sockets.is_empty(), "it follows");
+        assert!(
+            sockets.iter().all(|it| it.starts_with(&inside)),
+            "{sockets:?}"
+        );
     });
 }

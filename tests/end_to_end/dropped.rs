@@ -172,6 +172,17 @@ fn sessions_that_share_a_file_are_listed_and_opened_each_by_itself() {
                 "{offered:?}"
             );
         }
+        // What is chosen is written as a whole name, and shown as chosen.
+        tab.run("const menu = [...document.querySelectorAll('.facet')].find((menu) => [...menu.options].some((option) => option.value === 'pears')); menu.value = 'pears'; menu.dispatchEvent(new Event('change', {bubbles: true}));")
+            .await;
+        let chosen = format!(
+            "document.getElementById('sessions-filter').value === 'project:\"pears\"' && [...document.querySelectorAll('.facet')].some((menu) => menu.value === 'pears') && {LISTED}.length === 1"
+        );
+        tab.wait_for("the one that is chosen", SHORT, &chosen).await;
+        tab.run("const field = document.getElementById('sessions-filter'); field.value = ''; field.dispatchEvent(new Event('input', {bubbles: true}));")
+            .await;
+        tab.wait_for("both again", SHORT, &format!("{LISTED}.length === 2"))
+            .await;
         tab.click("[...document.querySelectorAll('[role=option]')].find((row) => row.textContent.includes('Title of s2'))")
             .await;
         tab.wait_for("the second", LOAD_LIMIT, &shows("Of the second"))

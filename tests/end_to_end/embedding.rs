@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::made_logs::{Writer, log_of};
+use crate::made_logs::log_of;
 use crate::stage::{HOLD_LIT, LOAD_LIMIT, on_stage};
 use crate::{FEED, SHORT};
 
@@ -212,33 +212,6 @@ fn a_feed_with_a_greatest_height_is_seen_to_its_end() {
 }
 
 #[test]
-fn time_goes_from_left_to_right_whichever_way_the_page_is_written() {
-    let files = vec![("/log", log_of("ways", 60))];
-    on_stage("embed_ways", FEED, files, async |stage| {
-        stage.tab.run("document.documentElement.dir = 'rtl'").await;
-        stage.show("/log").await;
-        let strip = "__test.visible('.strip')";
-        stage.tab.wait_for("the strip", SHORT, strip).await;
-        // To the moment at a fifth of the strip: the thumb is where it was pressed.
-        stage
-            .tab
-            .run("__test.feed().seek(__test.feed().duration / 5); await __test.rest()")
-            .await;
-        let share: f64 = stage
-            .tab
-            .eval("(() => { const strip = __test.one('.strip').getBoundingClientRect(), thumb = __test.one('.strip__thumb').getBoundingClientRect(); return (thumb.left - strip.left) / strip.width; })()")
-            .await;
-        assert!(share < 0.5, "the thumb is at {share}");
-        // Figures are read as they are written.
-        let facts: String = stage
-            .tab
-            .eval("getComputedStyle(__test.one('.line__time')).unicodeBidi")
-            .await;
-        assert_eq!(facts, "plaintext");
-    });
-}
-
-#[test]
 fn a_feed_that_a_page_gives_no_width_has_one() {
     let body = "<dialog open><agent-feed></agent-feed></dialog>
         <div id=\"loose\"><agent-feed></agent-feed></div>
@@ -311,7 +284,21 @@ fn a_feed_tells_its_styles_how_wide_it_is_whenever_that_changes() {
 fn half_of_a_low_feed_is_rows() {
     let files = vec![("/log", log_of("low", 400))];
     on_stage("embed_low", FEED, files, async |stage| {
+        // From the first on that is seen of them, whatever of the program has come by then.
+        stage
+            .tab
+            .run("const feed = __test.feed(); feed.style.cssText = 'width: 900px; height: 260px'; feed.setAttribute('src', '/log');
+                  await new Promise((done) => feed.addEventListener('af-ready', done, { once: true })); await __test.drawn();
+                  window.first = [feed.scroller.clientHeight, performance.getEntriesByName('agent-feed: whole').length];")
+            .await;
+        let first: [f64; 2] = stage.tab.eval("window.first").await;
+        assert!(
+            first[0] >= 130.0,
+            "{first:?}: at first its rows have half of it"
+        );
         stage.show("/log").await;
+        let then: f64 = stage.tab.eval("__test.feed().scroller.clientHeight").await;
+        assert!((then - first[0]).abs() <= 1.0, "{first:?}, then {then} px");
         let size = |width: u32, height: u32| {
             format!(
                 "const feed = __test.feed(); feed.style.cssText = 'width: {width}px; height: {height}px'; await __test.rest();"
@@ -343,46 +330,18 @@ fn half_of_a_low_feed_is_rows() {
 }
 
 #[test]
-fn what_is_written_from_right_to_left_has_its_sides_there() {
-    let mut writer = Writer::new("sides");
-    let place = json!({"turnId": "t1", "responseId": "r1"});
-    let text = "- النقطة\n\n| عمود | قيمة |\n|---|---|\n| أ | 1 |\n\n> اقتباس\n\n> A quote";
-    writer.event(
-        "user_message",
-        &place,
-        &json!({"text": "مرحبا، أصلح الاختبار"}),
-    );
-    writer.event(
-        "assistant_done",
-        &place,
-        &json!({"text": text, "messageId": "m1"}),
-    );
-    let files = vec![("/log", writer.take())];
-    on_stage("embed_sides", FEED, files, async |stage| {
-        stage.show("/log").await;
-        let written = "__test.all('.assistant-text blockquote').length === 2";
-        stage.tab.wait_for("the text", SHORT, written).await;
-        let directions: Vec<String> = stage
-            .tab
-            .eval("['ul', 'table', 'blockquote'].flatMap((tag) => __test.all(`.assistant-text ${tag}`)).map((it) => getComputedStyle(it).direction)")
-            .await;
-        assert_eq!(directions, ["rtl", "rtl", "rtl", "ltr"]);
-        // A wide table opens on its first column.
-        let scrolls: String = stage
-            .tab
-            .eval("getComputedStyle(__test.one('.table-scroller')).direction")
-            .await;
-        assert_eq!(scrolls, "rtl");
-        let bidi: String = stage
-            .tab
-            .eval("getComputedStyle(__test.one('.bar__title')).unicodeBidi")
-            .await;
-        assert_eq!(bidi, "plaintext");
-        // A number stands below its column's name.
-        let below: bool = stage
-            .tab
-            .eval("(() => { const right = (cell) => { const range = document.createRange(); range.selectNodeContents(cell); return range.getBoundingClientRect().right; }; return Math.abs(right(__test.all('.assistant-text th')[1]) - right(__test.all('.assistant-text td')[1])) < 2; })()")
-            .await;
-        assert!(below);
+fn a_page_may_have_the_feed_be_as_bright_as_itself() {
+    on_stage("embed_scheme", FEED, Vec::new(), async |stage| {
+        let ground = "getComputedStyle(__test.feed()).backgroundColor";
+        let as_page = |scheme: &str| {
+            format!(
+                "const sheet = new CSSStyleSheet(); sheet.replaceSync(':root {{ color-scheme: {scheme} }} agent-feed {{ color-scheme: inherit }}'); document.adoptedStyleSheets = [sheet]; await __test.frames(2);"
+            )
+        };
+        stage.tab.run(&as_page("dark")).await;
+        let dark: String = stage.tab.eval(ground).await;
+        stage.tab.run(&as_page("light")).await;
+        let light: String = stage.tab.eval(ground).await;
+        assert_ne!(dark, light);
     });
 }

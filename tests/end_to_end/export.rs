@@ -291,6 +291,8 @@ fn the_page_exports_what_it_shows_after_a_review_and_uploads_nothing() {
         tab.run(ALIKE).await;
         tab.run(UNFOLD).await;
 
+        // What is exported is the whole, whatever moment is shown.
+        tab.run("__test.feed().seek(0); await __test.rest()").await;
         // What would be downloaded is kept here instead.
         tab.run("window.__saved = null; HTMLAnchorElement.prototype.click = function () { if (this.download) { __saved = { name: this.download, href: this.href }; } };").await;
         tab.click("__test.visible('#export-opener')").await;

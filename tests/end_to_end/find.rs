@@ -114,8 +114,8 @@ fn by_keyboard_alone_one_finds_opens_goes_on_and_comes_back() {
     });
 }
 
-#[test]
-fn the_next_hit_is_the_nearest_where_a_line_of_folded_work_stands_above() {
+/// Six turns, each with the word in its answer.
+fn six_answers() -> String {
     let mut writer = Writer::new("near");
     for turn in 1..=6 {
         let place = json!({"turnId": format!("t{turn}")});
@@ -144,12 +144,23 @@ fn the_next_hit_is_the_nearest_where_a_line_of_folded_work_stands_above() {
             )
             .event("turn_end", &place, &json!({"outcome": "completed"}));
     }
-    let log = writer.take();
-    // The answer of the fourth turn is at the top, right below the line that its work is folded into.
-    let to_answer = "const feed = __test.feed(), s = feed.scroller; s.dispatchEvent(new WheelEvent('wheel')); feed.goToEvent(18); await __test.rest();
-        const row = __test.rows().find((row) => row.textContent.includes('number 4'));
+    writer.take()
+}
+
+/// Brings the answer of a turn to the top, right below the line that its work is folded into.
+fn to_answer(turn: u32) -> String {
+    let event_idx = turn * 5 - 2;
+    format!(
+        "const feed = __test.feed(), s = feed.scroller; s.dispatchEvent(new WheelEvent('wheel')); feed.goToEvent({event_idx}); await __test.rest();
+        const row = __test.rows().find((row) => row.textContent.includes('number {turn}'));
         s.scrollTop += row.getBoundingClientRect().top - s.getBoundingClientRect().top + 1; await __test.rest();
-        __test.one('.find__field').focus();";
+        __test.one('.find__field').focus();"
+    )
+}
+
+#[test]
+fn the_next_hit_is_the_nearest_where_a_line_of_folded_work_stands_above() {
+    let log = six_answers();
     for (forward, status) in [(true, "4 of 6"), (false, "3 of 6")] {
         let files = vec![("/near.jsonl", log.clone())];
         on_stage("find_near", FOLDING_FEED, files, async |stage| {
@@ -158,7 +169,7 @@ fn the_next_hit_is_the_nearest_where_a_line_of_folded_work_stands_above() {
             stage.tab.press("/").await;
             let ready = format!("({FOUND}).focus === 'find__field'");
             stage.tab.wait_for("the field", SHORT, &ready).await;
-            stage.tab.run(to_answer).await;
+            stage.tab.run(&to_answer(4)).await;
             stage.tab.type_text("quokka").await;
             wait_for_status(&stage, "6 found").await;
             match forward {
@@ -173,6 +184,37 @@ fn the_next_hit_is_the_nearest_where_a_line_of_folded_work_stands_above() {
             wait_for_status(&stage, status).await;
         });
     }
+}
+
+#[test]
+fn where_the_hit_is_not_there_yet_the_next_is_the_nearest() {
+    let files = vec![("/near.jsonl", six_answers())];
+    on_stage("find_moment", FOLDING_FEED, files, async |stage| {
+        stage.show("/near.jsonl").await;
+        enter(&stage).await;
+        stage.tab.press("/").await;
+        let ready = format!("({FOUND}).focus === 'find__field'");
+        stage.tab.wait_for("the field", SHORT, &ready).await;
+        stage.tab.type_text("quokka").await;
+        wait_for_status(&stage, "6 found").await;
+        for _ in 0..6 {
+            stage.tab.press("Enter").await;
+            stage.rest().await;
+            if found(&stage).await["status"] == "6 of 6" {
+                break;
+            }
+        }
+        wait_for_status(&stage, "6 of 6").await;
+        // Up to the answer of the fourth turn.
+        stage
+            .tab
+            .run("__test.feed().viewAsOf(18); await __test.rest()")
+            .await;
+        wait_for_status(&stage, "4 found").await;
+        stage.tab.run(&to_answer(3)).await;
+        stage.tab.press("Enter").await;
+        wait_for_status(&stage, "3 of 4").await;
+    });
 }
 
 #[test]

@@ -100,6 +100,77 @@ fn a_call_that_ran_before_the_page_came_is_spoken_of_when_it_ends() {
 }
 
 #[test]
+fn a_request_is_spoken_of_and_counted_while_the_reader_looks_back() {
+    with_server("heard back", 120, async |visit, program| {
+        let server = Server::start(&program).await;
+        server.send("back", &beginning()).await;
+        let tab = visit.tab("page").await;
+        open(&tab, &server.page_of("back"), 3).await;
+        tab.run("await __test.rest(); __test.feed().viewAsOf(1); await __test.rest()")
+            .await;
+        let n_rows: usize = tab.eval("__test.feed().rowCount").await;
+        tab.run(LISTEN).await;
+        let ask = |id: &str, tool: &str| {
+            let asked = json!({"requestId": id, "toolName": tool, "args": {"command": "rm"}});
+            json!([event(id, "permission_request", &asked)])
+        };
+        server.send("back", &ask("p", "Bash")).await;
+        let said = "__heard.some((said) => said.includes('Bash waits for permission'))";
+        tab.wait_for("the request", SHORT, said).await;
+        assert_eq!(tab.eval::<u32>("__test.feed().badge").await, 0);
+        // Where nobody looks at the page at all it is counted, too.
+        tab.run("Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => 'hidden' }); document.dispatchEvent(new Event('visibilitychange'))")
+            .await;
+        // Whether work would be shown depends on the mode: it is not counted.
+        let call = json!({"toolCallId": "w", "toolName": "Bash", "args": {"command": "make"}});
+        server
+            .send("back", &json!([event("w", "tool_call", &call)]))
+            .await;
+        server.send("back", &ask("q", "Write")).await;
+        let counted = "__test.feed().badge === 1 && document.title.startsWith('(1)') && __heard.some((said) => said.includes('Write waits for permission'))";
+        tab.wait_for("the count in the title", SHORT, counted).await;
+        let n_shown: usize = tab.eval("__test.feed().rowCount").await;
+        assert_eq!(n_shown, n_rows, "the moment is the same");
+    });
+}
+
+#[test]
+fn what_was_over_before_the_reader_came_back_is_no_news() {
+    with_server("heard return", 120, async |visit, program| {
+        let server = Server::start(&program).await;
+        server.send("return", &beginning()).await;
+        let call = event(
+            "c",
+            "tool_call",
+            &json!({"toolCallId": "c", "toolName": "Bash", "args": {"command": "make"}}),
+        );
+        let result = event(
+            "d",
+            "tool_result",
+            &json!({"toolCallId": "c", "result": "done"}),
+        );
+        server.send("return", &json!([call, result])).await;
+        let tab = visit.tab("page").await;
+        open(&tab, &server.page_of("return"), 5).await;
+        tab.run("await __test.rest(); __test.feed().viewAsOf(3); await __test.rest()")
+            .await;
+        tab.run(LISTEN).await;
+        tab.run("__test.feed().returnToLive(); await __test.rest()")
+            .await;
+        let error = event(
+            "x",
+            "error",
+            &json!({"code": "lost", "message": "out of reach"}),
+        );
+        server.send("return", &json!([error])).await;
+        let said = "__heard.some((said) => said.includes('out of reach'))";
+        tab.wait_for("the error to be spoken of", SHORT, said).await;
+        let heard: Vec<String> = tab.eval("__heard").await;
+        assert!(!heard.iter().any(|said| said.contains("Bash")), "{heard:?}");
+    });
+}
+
+#[test]
 fn a_question_that_cannot_be_read_is_spoken_of() {
     let files = vec![("/log", log_of("asked", 20))];
     on_stage("heard_question", FEED, files, async |stage| {

@@ -5,10 +5,9 @@ use serde_json::{Value, json};
 
 use crate::anchor::scroll_to_share;
 use crate::made_logs::{Writer, log_of};
+use crate::shared::shared;
 use crate::stage::{Stage, on_stage};
 use crate::{FEED, SHORT};
-
-use std::path::PathBuf;
 
 /// Texts that would run, load or break out wherever they were taken for markup, an address or a terminal's.
 const HOSTILE: [&str; 12] = [
@@ -53,6 +52,128 @@ fn hostile_content_is_text_and_nothing_else() {
             }
         },
     );
+}
+
+/// A command that reads otherwise than it runs.
+const UNSEEN: &str = "rm -rf build\u{202e} }\u{2066}if admin\u{2069} \u{2066}\u{200b} # begin";
+
+#[test]
+fn what_cannot_be_seen_is_marked_in_results_output_and_what_is_to_be_allowed() {
+    let has_unseen = |text: &String| {
+        let is_unseen =
+            |char| matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200b}');
+        text.contains(is_unseen)
+    };
+    let mut samples = vec![UNSEEN.to_owned()];
+    if let Some(path) = shared("corpora/trojan-source/samples.jsonl") {
+        let lines = std::fs::read_to_string(path).expect("the samples");
+        let texts = lines.lines().map(|line| {
+            let line: Value = serde_json::from_str(line).expect("a line of the corpus");
+            line["text"].as_str().expect("a text").to_owned()
+        });
+        // Those of other languages say no more.
+        samples.extend(texts.filter(has_unseen).step_by(9).take(5));
+    }
+    on_stage("unseen", FEED, vec![], async |stage| {
+        for text in &samples {
+            let read = json!({"file_path": format!("a{UNSEEN}")});
+            let mut writer = Writer::new("unseen");
+            called(&mut writer, "read", "Read", &read, text);
+            called(
+                &mut writer,
+                "bash",
+                "Bash",
+                &json!({"command": "make"}),
+                text,
+            );
+            let ask = json!({"requestId": "p", "toolName": "Bash", "args": {"command": text}});
+            writer.event("permission_request", &json!({"turnId": "t"}), &ask);
+            open_all(&stage, &writer.take()).await;
+            let marked = r"[
+                '[data-tool-call-id=read] .line', '[data-tool-call-id=read] .well',
+                '[data-tool-call-id=bash] .well', '.ask .ask__object',
+            ].every((selector) => {
+                const place = __test.one(selector);
+                return place?.querySelector('.hidden-mark') && !/[\u202a-\u202e\u2066-\u2069\u200b]/.test(place.textContent);
+            })";
+            let what = format!("marks in {text:?}");
+            stage.tab.wait_for(&what, SHORT, marked).await;
+        }
+    });
+}
+
+#[test]
+fn what_cannot_be_seen_is_marked_in_names_that_are_not_the_page_s_own() {
+    on_stage("unseen_names", FEED, vec![], async |stage| {
+        let name = format!("mcp__server__look{UNSEEN}");
+        let mut writer = Writer::new("unseen names");
+        writer.event("session_start", &json!({}), &json!({"title": UNSEEN}));
+        called(&mut writer, "own", &name, &json!({"of": "x"}), "done");
+        let place = json!({"turnId": "t", "responseId": "r"});
+        let runs = json!({"toolCallId": "runs", "toolName": name, "args": {"of": "x"}});
+        writer.event("tool_call", &place, &runs);
+        let failed = json!({"code": format!("code{UNSEEN}"), "message": "It failed"});
+        writer.event("error", &place, &failed);
+        open_all(&stage, &writer.take()).await;
+        let marked = "['[data-tool-call-id=own] .verb', '[data-tool-call-id=runs] .verb', '.bar__title', '.line__outcome']
+            .every((selector) => __test.all(selector).some((place) => place.querySelector('.hidden-mark')))
+            && !/[\\u202a-\\u202e\\u2066-\\u2069]/.test(__test.all('.row, .bar__title').map((it) => it.textContent).join())";
+        stage.tab.wait_for("marks in names", SHORT, marked).await;
+        // Ordinary text of any script is as it was written.
+        let written = "🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f} അവന്\u{200d} 葛\u{e0100} שלום\u{200f}!";
+        let mut writer = Writer::new("scripts");
+        called(
+            &mut writer,
+            "own",
+            "Read",
+            &json!({"file_path": "a"}),
+            written,
+        );
+        open_all(&stage, &writer.take()).await;
+        let shown = format!(
+            "__test.one('[data-tool-call-id=own] .well')?.textContent === {}",
+            json!(written)
+        );
+        stage.tab.wait_for("what was written", SHORT, &shown).await;
+    });
+}
+
+#[test]
+fn no_line_of_a_result_is_lost_to_a_return_or_to_a_sequence_that_does_not_end() {
+    on_stage("returns", FEED, vec![], async |stage| {
+        let mut writer = Writer::new("returns");
+        let result = "l1\rl2\u{1b}(B\u{1b}]0;\rl3\u{7}";
+        called(
+            &mut writer,
+            "read",
+            "Read",
+            &json!({"file_path": "a"}),
+            result,
+        );
+        open_all(&stage, &writer.take()).await;
+        let lines = r"__test.one('.tool-result .well')?.textContent === 'l1\nl20;\nl3'";
+        stage.tab.wait_for("all lines", SHORT, lines).await;
+    });
+}
+
+/// A call and what it gave.
+fn called(writer: &mut Writer, id: &str, name: &str, args: &Value, result: &str) {
+    let place = json!({"turnId": "t", "responseId": "r"});
+    let call = json!({"toolCallId": id, "toolName": name, "args": args});
+    writer.event("tool_call", &place, &call);
+    let result = json!({"toolCallId": id, "result": result});
+    writer.event("tool_result", &place, &result);
+}
+
+/// Shows a log in place of any other, with all of its rows opened.
+async fn open_all(stage: &Stage, log: &str) {
+    stage.tab.run("__test.feed().clear()").await;
+    stage.append(log).await;
+    stage.rest().await;
+    stage
+        .tab
+        .run("for (const line of __test.all('.row [aria-expanded=false]')) line.click()")
+        .await;
 }
 
 /// Opens the hostile log and every card in it, and looks at all that comes into the page on the way.
@@ -152,18 +273,11 @@ async fn walk_through(stage: &Stage) {
 
 /// Every `step`-th text of the corpus where it lies beside the checkout, else a few of each sort.
 pub(crate) fn hostile_payloads(step: usize) -> Vec<String> {
-    let shared = std::env::var_os("TURNREEL_SHARED").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"),
-        PathBuf::from,
-    );
-    let path = shared.join("corpora/own/xss-feed.jsonl");
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        println!(
-            "no corpus at {}: a few texts of our own instead",
-            path.display()
-        );
+    // Without it there are a few texts of our own.
+    let Some(path) = shared("corpora/own/xss-feed.jsonl") else {
         return HOSTILE.map(str::to_owned).to_vec();
     };
+    let text = std::fs::read_to_string(path).expect("the corpus");
     let payloads = text.lines().step_by(step).map(|line| {
         let line: Value = serde_json::from_str(line).expect("a line of the corpus");
         // Length is another test's subject.

@@ -19,9 +19,13 @@ const LONG: Duration = Duration::from_secs(60);
 /// Far below a hundredth of what is there, and above what a screen and its margins hold.
 const MOST_ROWS: u64 = 60;
 
+/// It happened some minutes ago: long enough for a session that is done not to rest, and not so long that it came late.
 fn event(session: &str, n: usize, kind: &str, payload: &Value) -> Value {
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed();
+    let now_ms = u64::try_from(now.expect("a clock").as_millis()).expect("a time");
+    let begun_ms = now_ms - 8 * 60_000;
     json!({
-        "id": format!("{session}-{n}"), "timestamp": 1_700_000_000_000_u64 + n as u64, "sessionId": session,
+        "id": format!("{session}-{n}"), "timestamp": begun_ms + n as u64, "sessionId": session,
         "turnId": "t1", "type": kind, "payload": payload,
     })
 }
@@ -148,6 +152,13 @@ fn thousands_of_sessions_are_a_screen_of_rows_and_who_needs_you_is_first() {
             "the one that failed",
             SHORT,
             &only.replace("s2999", "fails"),
+        )
+        .await;
+        tab.run("const f = document.getElementById('sessions-filter'); f.value = 'is:open'; f.dispatchEvent(new Event('input', {bubbles: true}));").await;
+        tab.wait_for(
+            "what may be asked for",
+            SHORT,
+            "document.querySelector('.sessions__none')?.textContent.startsWith('`is:open` is none of waiting, ')",
         )
         .await;
         tab.run("const f = document.getElementById('sessions-filter'); f.value = ''; f.dispatchEvent(new Event('input', {bubbles: true})); document.getElementById('sessions-rows').focus();").await;

@@ -203,3 +203,63 @@ fn a_log_that_is_refused_is_said_to_be_where_it_would_stand() {
         assert!(keeps, "the server's token is none of its matter");
     });
 }
+
+#[test]
+fn of_a_log_and_a_session_the_one_that_was_named_last_is_shown() {
+    with_server("named_last", 120, async |visit, program| {
+        let (server, tab) = lone_element(&visit, &program).await;
+        let text = |at: u64| {
+            json!({
+                "id": format!("e{at}"), "timestamp": 1_703_001_234_000_u64 + at, "turnId": "t1", "responseId": "r1",
+                "type": "assistant_chunk", "payload": {"text": format!("word{at} ")},
+            })
+        };
+        server.send("live", &(0..5).map(text).collect()).await;
+        let log = json!(log_of("named", 300));
+        tab.run(&format!(
+            "window.n_asked = 0; const whole = window.fetch;
+             window.fetch = (address, options) => {{
+                 if (!String(address).endsWith('/named.jsonl')) return whole(address, options);
+                 window.n_asked += 1;
+                 return Promise.resolve(new Response({log}));
+             }};
+             const feed = __test.feed(); feed.token = '{}'; feed.src = '/named.jsonl';",
+            server.token
+        ))
+        .await;
+        let of_log = "__test.feed().state === 'ready' && __test.feed().eventCount >= 300";
+        let of_session = "/^(live|ended)$/.test(__test.feed().state) && __test.feed().eventCount < 50 && __test.feed().eventCount > 0";
+        tab.wait_for("the log", SHORT, of_log).await;
+        // Where the server is does not concern it.
+        tab.run(
+            "await __test.rest(); __test.feed().scroller.scrollTop = 900; await __test.rest();",
+        )
+        .await;
+        let stands = "[window.n_asked, __test.feed().scroller.scrollTop]";
+        let before: Value = tab.eval(stands).await;
+        tab.run(&format!(
+            "__test.feed().endpoint = '{}'; await __test.sleep(200); await __test.rest();",
+            server.url
+        ))
+        .await;
+        assert_eq!(tab.eval::<Value>(stands).await, before);
+        tab.run("__test.feed().session = 'live'").await;
+        tab.wait_for("the session", SHORT, of_session).await;
+        // It is that one also where the element comes back.
+        tab.run("const feed = __test.feed(); feed.remove(); await __test.frames(3); document.body.append(feed)")
+            .await;
+        tab.wait_for("the session again", SHORT, of_session).await;
+        assert_eq!(tab.eval::<u32>("window.n_asked").await, 1);
+        // The one that is not shown may go; without the other it is shown.
+        tab.run("__test.feed().src = '/named.jsonl'").await;
+        tab.wait_for("the log again", SHORT, of_log).await;
+        tab.run("__test.feed().session = null; await __test.sleep(200);")
+            .await;
+        assert_eq!(tab.eval::<u32>("window.n_asked").await, 2);
+        tab.run("__test.feed().session = 'live'").await;
+        tab.wait_for("the session once more", SHORT, of_session)
+            .await;
+        tab.run("__test.feed().session = null").await;
+        tab.wait_for("what is left", SHORT, of_log).await;
+    });
+}

@@ -159,3 +159,46 @@ fn rows_hold_still_below_a_pointer_and_move_when_it_leaves() {
             .await;
     });
 }
+
+#[test]
+fn who_waits_is_told_and_led_to_however_far_down_a_link_leads() {
+    with_server("far down", 120, async |visit, program| {
+        let server = Server::start(&program).await;
+        let ask = (
+            "permission_request",
+            json!({"requestId": "r1", "toolName": "Bash", "args": {"command": "rm -rf old"}}),
+        );
+        let mut asks = begun("It waits");
+        asks.push(ask);
+        server.send("asks", &events("asks", 0, &asks)).await;
+        let mut is_over = begun("It is over");
+        is_over.push(("turn_end", json!({"outcome": "completed"})));
+        is_over.push(("session_end", json!({})));
+        for n in 0..40 {
+            let id = format!("s{n:02}");
+            server.send(&id, &events(&id, 0, &is_over)).await;
+        }
+        server
+            .send("works", &events("works", 0, &begun("It works")))
+            .await;
+        let tab = visit.tab("far down").await;
+        tab.look(false, (1440, 900)).await;
+        // The last but one in the list: the first that was sent is the last.
+        tab.goto(&server.page_of("s01")).await;
+        // It is seen with what is below it, and the first of all is not.
+        let seen = "(() => { const list = document.getElementById('sessions-list'), row = list?.querySelector('.session[data-open]')?.getBoundingClientRect(), box = list?.getBoundingClientRect(); return list?.querySelector('[role=option]')?.getAttribute('aria-setsize') === '42' && list.scrollTop > 400 && !!row && row.top >= box.top && row.bottom <= box.bottom - 40; })()";
+        tab.wait_for("its row", CATCH_UP_LIMIT, seen).await;
+        let told: Vec<String> = tab
+            .eval("[...document.querySelector('.sessions__count').children].map((part) => part.textContent)")
+            .await;
+        assert_eq!(told, ["42", "1 needs you", "1 running"]);
+        let waiting = "__test.visible('.sessions__waiting')";
+        let overflow: bool = tab
+            .eval("(() => { const head = document.querySelector('.sessions__head'); return head.scrollWidth > head.clientWidth; })()")
+            .await;
+        assert!(!overflow, "the head has room");
+        tab.click(waiting).await;
+        let led = "document.activeElement.id === 'sessions-rows' && document.getElementById(document.activeElement.getAttribute('aria-activedescendant'))?.querySelector('.session').dataset.sessionId === 'asks' && document.getElementById('sessions-list').scrollTop === 0";
+        tab.wait_for("the one that waits", SHORT, led).await;
+    });
+}

@@ -3,9 +3,10 @@
 
 use serde_json::{Value, json};
 
-use crate::FEED;
 use crate::made_logs::{Writer, log_of};
+use crate::site::SLOWLY;
 use crate::stage::on_stage;
+use crate::{FEED, SHORT};
 
 /// What is there while the browser prints: how many rows, whether the last line of the diff is, and what can be seen.
 const PRINTED: &str = "(() => {
@@ -22,6 +23,12 @@ const PRINTED: &str = "(() => {
         scheme: getComputedStyle(__test.feed()).colorScheme,
     };
 })()";
+
+/// How many pages a PDF has.
+fn n_pages(paper: &[u8]) -> usize {
+    let is_page = |it: &&[u8]| it.starts_with(b"/Type /Page") && it[11] != b's';
+    paper.windows(12).filter(is_page).count()
+}
 
 #[test]
 fn all_of_a_session_is_printed_and_nothing_around_it() {
@@ -49,10 +56,7 @@ fn all_of_a_session_is_printed_and_nothing_around_it() {
         stage.tab.run(&format!("window.addEventListener('beforeprint', () => requestAnimationFrame(() => {{}}), {{ once: true }}); matchMedia('print').addEventListener('change', (media) => {{ if (media.matches) window.printed = {PRINTED}; }})")).await;
         let paper = stage.tab.pdf().await;
         assert!(paper.starts_with(b"%PDF"), "the browser prints");
-        let n_pages = paper
-            .windows(12)
-            .filter(|it| it.starts_with(b"/Type /Page") && it[11] != b's')
-            .count();
+        let n_pages = n_pages(&paper);
         assert!(n_pages >= 10, "{n_pages} pages");
         let printed: Value = stage.tab.eval("window.printed").await;
         assert_eq!(printed["rows"], printed["of"], "{printed}");
@@ -96,6 +100,20 @@ fn all_of_a_session_is_printed_and_nothing_around_it() {
 }
 
 #[test]
+fn who_waits_until_it_is_ready_prints_all_of_it() {
+    let files = vec![("/log", log_of("soon", 300))];
+    on_stage("print_soon", FEED, files, async |stage| {
+        stage
+            .tab
+            .run("const feed = __test.feed(); feed.style.height = '300px'; feed.src = '/log'; await feed.ready;")
+            .await;
+        let paper = stage.tab.pdf().await;
+        let n_pages = n_pages(&paper);
+        assert!(n_pages > 10, "{n_pages} pages");
+    });
+}
+
+#[test]
 fn a_filter_leaves_nothing_out_on_paper() {
     let files = vec![("/log", log_of("filtered", 120))];
     on_stage("print_filtered", FEED, files, async |stage| {
@@ -116,6 +134,31 @@ fn a_filter_leaves_nothing_out_on_paper() {
         stage.tab.run(&told("afterprint")).await;
         let n_left: usize = stage.tab.eval(rows).await;
         assert_eq!(n_left, n_found, "the filter is there again");
+    });
+}
+
+#[test]
+fn whatever_moment_is_shown_all_of_the_session_is_printed() {
+    let files = vec![("/log", log_of("moment", 60))];
+    on_stage("print_moment", FEED, files, async |stage| {
+        stage.show("/log").await;
+        let rows = "__test.feed().rowCount";
+        let n_rows: usize = stage.tab.eval(rows).await;
+        stage
+            .tab
+            .run("__test.feed().seek(5); await __test.rest()")
+            .await;
+        let shown = "[__test.feed().rowCount, __test.feed().currentTime]";
+        let before: (usize, f64) = stage.tab.eval(shown).await;
+        assert!(before.0 < n_rows, "{before:?} of {n_rows}");
+        let told =
+            |kind: &str| format!("dispatchEvent(new Event('{kind}')); await __test.frames(3);");
+        stage.tab.run(&told("beforeprint")).await;
+        let n_printed: usize = stage.tab.eval(rows).await;
+        assert!(n_printed >= n_rows, "{n_printed} of {n_rows}");
+        stage.tab.run(&told("afterprint")).await;
+        let after: (usize, f64) = stage.tab.eval(shown).await;
+        assert_eq!(after, before, "the moment is back");
     });
 }
 
@@ -235,4 +278,30 @@ fn where_a_link_leads_is_printed_once() {
             assert!(after.contains("https://docs.example.com/page"), "{printed}");
         },
     );
+}
+
+#[test]
+fn what_is_played_while_it_is_read_goes_on_from_there_behind_the_paper() {
+    let files = vec![("/long.jsonl", log_of("long", 3_000))];
+    on_stage("print_played", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        tab.run(&format!("__test.feed().src = '/long.jsonl{SLOWLY}'"))
+            .await;
+        let some = "__test.feed().state === 'loading' && __test.feed().eventCount > 50";
+        tab.wait_for("the beginning", SHORT, some).await;
+        // It waits at the newest; nothing comes in between.
+        let (state, before, after): (String, [f64; 2], [f64; 2]) = tab
+            .eval(
+                "(() => {
+                    const feed = __test.feed(), stands = () => [feed.currentTime, Number(feed.paused)];
+                    feed.play(); feed.seek(feed.duration);
+                    const before = stands();
+                    for (const kind of ['beforeprint', 'afterprint']) dispatchEvent(new Event(kind));
+                    return [feed.state, before, stands()];
+                })()",
+            )
+            .await;
+        assert_eq!((state.as_str(), before[1]), ("loading", 0.0));
+        assert_eq!(after, before);
+    });
 }

@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 
-use crate::FEED;
 use crate::anchor::scroll_to_share;
 use crate::made_logs::Writer;
 use crate::stage::on_stage;
+use crate::{FEED, SHORT};
 
 /// Records what becomes of the rows from now on; `__records()` gives and forgets it.
 const OBSERVE: &str = "
@@ -196,6 +196,17 @@ fn code_is_copied_as_it_is_seen() {
             copied,
             format!("{expected}xy|Copied without hidden characters")
         );
+        // Where the browser does it in neither way, nothing else is said.
+        stage
+            .tab
+            .run(
+                "navigator.clipboard.writeText = async () => { throw new Error('not allowed'); };
+                 document.execCommand = () => false;
+                 __test.one('[aria-label=\"Copy code\"]').click();",
+            )
+            .await;
+        let said = "__test.one('.code__told').textContent === 'Could not copy'";
+        stage.tab.wait_for("word of it", SHORT, said).await;
     });
 }
 

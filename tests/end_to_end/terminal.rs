@@ -174,6 +174,24 @@ fn a_long_output_is_two_ends_and_on_request_a_window_over_all() {
     });
 }
 
+#[test]
+fn a_screen_is_as_large_as_all_of_its_output_says() {
+    on_stage("terminal_tall", FEED, vec![], async |stage| {
+        // More than is read in one frame, and only then the lower half.
+        let frame = "\u{1b}[24;1Hlast\u{1b}[Hfirst\r\n";
+        let printed = frame.repeat(1_200_000 / frame.len()) + "\u{1b}[60;1Hlow";
+        tell(&stage, "tall", &[&printed], true).await;
+        stage
+            .tab
+            .run("__test.one('.tool-call [aria-expanded=false]')?.click()")
+            .await;
+        let all = format!(
+            "(() => {{ const lines = {LINES}; return lines.length === 60 && lines[0] === 'first' && lines[59] === 'low'; }})()"
+        );
+        stage.tab.wait_for("all of the screen", SHORT, &all).await;
+    });
+}
+
 /// What failed stands at the end of a long output, and is red there.
 #[test]
 fn how_an_output_is_shown_stays_when_its_command_ends_and_all_of_it_is_copied() {

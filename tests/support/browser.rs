@@ -22,7 +22,7 @@ use chromiumoxide::cdp::browser_protocol::emulation::{
 };
 use chromiumoxide::cdp::browser_protocol::input::{
     DispatchKeyEventParams, DispatchKeyEventType, DispatchMouseEventParams, DispatchMouseEventType,
-    InsertTextParams,
+    InsertTextParams, MouseButton,
 };
 use chromiumoxide::cdp::browser_protocol::log::{EventEntryAdded, LogEntryLevel, LogEntrySource};
 use chromiumoxide::cdp::browser_protocol::network::{
@@ -617,6 +617,36 @@ impl Tab {
     pub(crate) async fn point_at(&self, element: &str) {
         let moved = self.page.move_mouse(self.middle_of(element).await).await;
         moved.expect("the pointer moves");
+    }
+
+    /// Presses the button of the pointer on the middle of one element, moves over to that of another, and lets go there.
+    pub(crate) async fn drag(&self, from: &str, to: &str) {
+        use DispatchMouseEventType::{MouseMoved, MousePressed, MouseReleased};
+        let (from, to) = (self.middle_of(from).await, self.middle_of(to).await);
+        let between = Point::new((from.x + to.x) / 2.0, (from.y + to.y) / 2.0);
+        for (kind, at, buttons) in [
+            (MouseMoved, &from, 0),
+            (MousePressed, &from, 1),
+            (MouseMoved, &between, 1),
+            (MouseMoved, &to, 1),
+            (MouseReleased, &to, 0),
+        ] {
+            let button = match kind {
+                MouseMoved if buttons == 0 => MouseButton::None,
+                _ => MouseButton::Left,
+            };
+            let params = DispatchMouseEventParams::builder()
+                .r#type(kind)
+                .x(at.x)
+                .y(at.y)
+                .button(button)
+                .buttons(buttons)
+                .click_count(1)
+                .build()
+                .expect("an event of the pointer");
+            let done = self.page.execute(params).await;
+            done.expect("the pointer drags");
+        }
     }
 
     async fn middle_of(&self, element: &str) -> Point {

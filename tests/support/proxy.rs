@@ -22,6 +22,9 @@ mod dice;
 
 pub(crate) use dice::Dice;
 
+/// A folder that the server does not know of: what is asked for below it is asked for there without.
+pub(crate) const BELOW: &str = "/below-a-path/";
+
 /// A running proxy.
 pub(crate) struct Proxy {
     /// `http://127.0.0.1:PORT`
@@ -145,11 +148,8 @@ async fn requests(
             let rest = held.split_off(end + 4);
             let head = String::from_utf8_lossy(&held).into_owned();
             let upgrades = head.to_lowercase().contains("\r\nupgrade:");
-            if to
-                .write_all(head.replace(&own, &server).as_bytes())
-                .await
-                .is_err()
-            {
+            let passed = head.replace(&own, &server).replacen(BELOW, "/", 1);
+            if to.write_all(passed.as_bytes()).await.is_err() {
                 return;
             }
             held = rest;

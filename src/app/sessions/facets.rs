@@ -66,7 +66,7 @@ fn menu(
     let options = move || {
         let chosen = chosen();
         let values = values().into_iter().map(|(value, name)| {
-            let is_chosen = value.to_lowercase() == chosen;
+            let is_chosen = value.replace('"', "").to_lowercase() == chosen;
             option()
                 .attr("value", value)
                 .prop("selected", is_chosen)

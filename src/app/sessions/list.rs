@@ -77,6 +77,7 @@ pub(super) fn view(
     page: PageRef,
     state: State,
     shown: RwSignal<Rc<Shown>, LocalStorage>,
+    at: RwSignal<Option<String>>,
 ) -> impl IntoView {
     let list = List {
         page,
@@ -84,7 +85,7 @@ pub(super) fn view(
         shown,
         choice: Choice::new(state),
         hold: Hold::new(),
-        at: RwSignal::new(None),
+        at,
         size: RwSignal::new((0.0, 0.0)),
         step: RwSignal::new(0),
     };
@@ -221,16 +222,13 @@ impl List {
 
     fn none_fits(self) -> Option<impl IntoView + use<>> {
         let shown = self.shown.get();
-        let is_filtered = !self
-            .state
-            .filter
-            .with(|text| Filter::parse(text))
-            .is_empty();
-        (is_filtered && shown.n_sessions == 0).then(|| {
+        let filter = self.state.filter.with(|text| Filter::parse(text));
+        (!filter.is_empty() && shown.n_sessions == 0).then(|| {
+            let why = filter.refusal();
             div()
                 .class("sessions__none muted")
                 .attr("role", "status")
-                .child("No session fits the filter")
+                .child(why.unwrap_or_else(|| "No session fits the filter".to_owned()))
         })
     }
 

@@ -64,8 +64,8 @@ pub(super) fn session(row: &Rc<Row>, look: &Look) -> AnyView {
     if row.packed {
         by.push_str(" · packed away");
     }
-    let at = row.last_activity_ms.or(row.started_ms);
-    let when = at.map(|at_ms| relative(look.now_ms, at_ms));
+    let when = Some(row.at_ms()).filter(|at_ms| *at_ms > i64::MIN);
+    let when = when.map(|at_ms| relative(look.now_ms, at_ms));
     let outer = outer(look)
         .attr("data-session-id", row.id.clone())
         .attr("data-status", row.status.clone())

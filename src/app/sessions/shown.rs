@@ -159,15 +159,20 @@ impl Shown {
         self.items.iter().position(|item| item.id() == Some(id))
     }
 
-    /// Where to scroll a screen of this height that a row, and the heading of the first below it, is seen; `None` where it is.
+    /// The first session that waits for an answer.
+    pub(super) fn first_waiting(&self) -> Option<usize> {
+        let waits = |item: &Item| matches!(item, Item::Session(Section::NeedsYou, _));
+        self.items.iter().position(waits)
+    }
+
+    /// Where to scroll a screen of this height that a row is seen, with what is above and below it; `None` where it is.
     pub(super) fn reveal(&self, index: usize, scroll_px: u32, screen_px: u32) -> Option<u32> {
-        let before = index
-            .checked_sub(1)
-            .filter(|before| matches!(self.items.get(*before), Some(Item::Heading(..))));
-        let to_px = self.stack.reveal(index, scroll_px, screen_px);
-        let from_px = to_px.unwrap_or(scroll_px);
-        self.stack
-            .reveal(before.unwrap_or(index), from_px, screen_px)
-            .or(to_px)
+        let around = [index + 1, index.saturating_sub(1), index].into_iter();
+        let to_px = around
+            .filter(|at| *at < self.items.len())
+            .fold(scroll_px, |px, at| {
+                self.stack.reveal(at, px, screen_px).unwrap_or(px)
+            });
+        (to_px != scroll_px).then_some(to_px)
     }
 }

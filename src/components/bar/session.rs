@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use chat_feed::sessions::{agent_name, called};
-use chat_feed::{Feed, Turn, TurnState, units};
+use chat_feed::{Feed, Turn, TurnState, marks, units};
 use leptos::ev;
 use leptos::html::{button, div, header, span};
 use leptos::prelude::*;
@@ -11,7 +11,7 @@ use leptos::prelude::*;
 use super::names_model;
 use super::state::{BarState, Connection};
 use crate::components::icon::{Icon, icon};
-use crate::components::{Context, Ctx, elapsed};
+use crate::components::{Context, Ctx, elapsed, seen};
 use crate::platform::clock;
 
 /// The line.
@@ -39,14 +39,16 @@ pub(super) fn bar(ctx: Ctx, context: &Rc<Context>, state: &BarState) -> AnyView 
         .and_then(|(first, last)| u64::try_from(last - first).ok())
         .filter(|ms| *ms >= 1_000)
         .map(units::duration);
+    let newest = feed.newest_turn();
     // What stands outside of turns has no end that could be told: it goes on where the source says so.
     let works = matches!(session.status.as_deref(), Some("busy" | "retrying"));
-    let runs = |turn: &Turn| turn.state == TurnState::Running && (turn.number > 0 || works);
-    let elapsed = match feed.turns().last().is_some_and(runs) {
+    let last = feed.turns().last();
+    let outside = last.filter(|turn| turn.number == 0 && works);
+    let runs = |turn: &Turn| turn.state == TurnState::Running;
+    let elapsed = match newest.into_iter().chain(outside).any(runs) {
         true => elapsed::of_session(ctx, session.first_ms, elapsed),
         false => elapsed.map(|text| span().child(text).into_any()),
     };
-    let newest = feed.turns().iter().rfind(|turn| turn.number > 0);
     let outcome = newest.map(|turn| turn.state);
     let spent = spent(&feed);
     let (connection, back) = (state.connection.clone(), state.back.clone());
@@ -87,12 +89,12 @@ pub(super) fn bar(ctx: Ctx, context: &Rc<Context>, state: &BarState) -> AnyView 
                 .class("bar__title")
                 .attr("role", (!title.is_empty()).then_some("heading"))
                 .attr("aria-level", (!title.is_empty()).then_some("2"))
-                .attr("title", title.clone())
-                .child(units::first_line(&title, 200)),
+                .attr("title", marks::written_out(&title))
+                .child(seen::text(units::first_line(&title, 200))),
             div()
                 .class("bar__by")
-                .attr("title", by(agent, model))
-                .child(span().child(by(agent_name(agent), units::model(model)))),
+                .attr("title", marks::written_out(&by(agent, model)))
+                .child(span().child(seen::text(by(agent_name(agent), units::model(model))))),
             div().class("bar__facts").child((
                 chip,
                 damage(ctx, session.damaged_places),
@@ -150,6 +152,7 @@ fn spent(feed: &Feed) -> Option<(String, Option<String>)> {
 /// The connection without its numbers.
 fn spoken(state: &str) -> &'static str {
     match state {
+        "unreached" => ", the server is not reached and is tried again",
         "reconnecting" => ", the connection is lost and is tried again",
         "catching-up" => ", catching up",
         _ => "",

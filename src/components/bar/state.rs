@@ -11,7 +11,7 @@ use crate::virtual_list::View;
 /// How what is shown comes here, in a word and a shape.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Connection {
-    /// `live`, `connecting`, `catching-up`, `reconnecting`, `offline`, `replay`, `ended`, `error`
+    /// `live`, `connecting`, `catching-up`, `unreached`, `reconnecting`, `offline`, `replay`, `ended`, `error`
     pub(crate) state: &'static str,
     /// What the chip says.
     pub(crate) text: String,

@@ -10,7 +10,7 @@ use leptos::ev;
 use leptos::html::{button, span};
 use leptos::prelude::*;
 
-use crate::components::{Context, Ctx, elapsed, line};
+use crate::components::{Context, Ctx, elapsed, line, seen};
 
 /// The turn at the top edge: its number, its prompt's first line, what it took; a click goes to the prompt.
 pub(super) fn turn_header(
@@ -42,7 +42,7 @@ pub(super) fn turn_header(
     let number = span()
         .class("turn-header__number")
         .child(format!("Turn {}", turn.number));
-    let what = span().class("turn-header__title").child(title);
+    let what = span().class("turn-header__title").child(seen::text(title));
     let right = span().class("turn-header__facts").child((
         took,
         files.map(|text| span().child(text)),

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use leptos::prelude::*;
 
 use super::elements::Elements;
-use super::take;
+use super::flush;
 use crate::components::Context;
 use crate::components::around::AROUND;
 use crate::platform::frame::{self, Frame};
@@ -68,14 +68,9 @@ pub(super) fn drawing(
             return context.store.ask_frame();
         }
         passed_over = 0;
-        let mut changed = false;
         let plays = context.advance();
-        context.store.flush(|change| {
-            changed = true;
-            take(&context, &list, change);
-        });
+        let changed = flush(&context, &list);
         context.drawn_events.set(n_events);
-        context.unread.tell();
         list.update();
         if list.len() > 0 {
             turns::first_is_here();

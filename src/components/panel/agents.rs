@@ -7,7 +7,7 @@ use leptos::html::{div, span};
 use leptos::prelude::*;
 
 use super::{empty, go_button, of_feed};
-use crate::components::Ctx;
+use crate::components::{Ctx, seen};
 
 /// Sub-agents that are shown; the newest.
 const MOST_AGENTS: usize = 300;
@@ -66,10 +66,16 @@ fn row(ctx: Ctx, agent: &AgentRow, hue: u8) -> impl IntoView + use<> {
     let what = (
         div().class("agents__line").child((
             mark,
-            span().class("agents__name").child(agent.name.clone()),
+            span()
+                .class("agents__name")
+                .child(seen::text(agent.name.as_str())),
             state,
         )),
-        (!agent.task.is_empty()).then(|| div().class("agents__task").child(agent.task.clone())),
+        (!agent.task.is_empty()).then(|| {
+            div()
+                .class("agents__task")
+                .child(seen::text(agent.task.as_str()))
+        }),
         (!facts.is_empty()).then(|| div().class("agents__facts").child(facts.join(" · "))),
     );
     let indent = format!("{}px", 16 + 16 * u32::from(agent.depth.min(6)));

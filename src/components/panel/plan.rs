@@ -6,10 +6,9 @@ use leptos::html::{div, li, ol, span, ul};
 use leptos::prelude::*;
 
 use super::{empty, go_button, of_feed};
-use crate::components::Ctx;
 use crate::components::icon::icon_with;
 use crate::components::plan::mark;
-use crate::components::text;
+use crate::components::{Ctx, seen, text};
 use crate::platform::clock;
 
 /// Steps of the history; the newest.
@@ -53,7 +52,7 @@ pub(super) fn view(ctx: Ctx) -> AnyView {
                     icon_with(icon, "icon plan__mark"),
                     span().child((
                         span().class("visually-hidden").child(word),
-                        entry.content.clone(),
+                        seen::text(entry.content.as_str()),
                     )),
                 ))
             })

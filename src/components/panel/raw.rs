@@ -6,7 +6,7 @@ use std::rc::Rc;
 use chat_event::BodyRef;
 use chat_feed::loads::Spot;
 use chat_feed::panel::{RawEvent, raw_events};
-use chat_feed::{BlockId, units};
+use chat_feed::{BlockId, marks, units};
 use leptos::ev;
 use leptos::html::{button, div, span};
 use leptos::prelude::*;
@@ -67,7 +67,8 @@ pub(super) fn view(ctx: Ctx) -> AnyView {
         }
         let n_events = units::count(events.len() as u64, "event", "events");
         let all: Vec<&str> = events.iter().map(|event| event.text.as_str()).collect();
-        let all = all.join("\n");
+        // It may be pasted into a terminal.
+        let all = marks::escaped(&all.join("\n"));
         let copy = button()
             .attr("type", "button")
             .class("link panel__end")

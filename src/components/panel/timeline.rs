@@ -361,7 +361,7 @@ fn call_line(feed: &Feed, bar: &Bar) -> String {
     match &feed.block(bar.block).body {
         BlockBody::ToolCall(call) => {
             let (verb, object) = call.what();
-            let object = units::below(&object, feed.session().cwd.as_deref());
+            let object = call.seen_from(feed.session().cwd.as_deref(), &object);
             format!("{verb} {object}")
         }
         _ => String::new(),

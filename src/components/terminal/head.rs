@@ -3,15 +3,15 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use chat_feed::{BlockId, Feed, ToolCallBlock};
+use chat_feed::controls::{self, Returns};
+use chat_feed::{BlockId, Feed, ToolCallBlock, marks};
 use leptos::ev;
 use leptos::html::{button, code, div, span};
 use leptos::prelude::*;
 
 use super::kept::Kept;
 use crate::components::icon::{Icon, icon};
-use crate::components::output::strip_controls;
-use crate::components::{Ctx, line};
+use crate::components::{Ctx, line, seen};
 use crate::platform::dom;
 
 /// A command up to this long stands whole in the opened line of its row.
@@ -41,8 +41,8 @@ pub(super) fn head_view(
     let cwd = cwd.map(|cwd| {
         span()
             .class("terminal__cwd")
-            .attr("title", cwd.clone())
-            .child(cwd)
+            .attr("title", marks::written_out(&cwd))
+            .child(seen::text(cwd))
     });
     let for_copy = StoredValue::new_local(kept.clone());
     let copy = button()
@@ -55,16 +55,21 @@ pub(super) fn head_view(
                     let feed = context.store.feed();
                     let output = kept.output(&feed, id);
                     let printed = output.printed();
+                    // All of it, also what is still to be read in the frames that follow.
+                    kept.terminal.borrow_mut().read(printed, usize::MAX);
                     let lines = kept.lines(printed, 0, kept.n_lines(printed));
                     // A line that is too long to be shown whole is copied as it was printed, and so are those around it.
                     let text = match lines.iter().any(|line| line.cut_bytes > 0) {
-                        true => strip_controls(&String::from_utf8_lossy(printed.bytes)),
+                        true => {
+                            let printed = String::from_utf8_lossy(printed.bytes);
+                            controls::shown(&printed, Returns::Rewrite)
+                        }
                         false => {
                             let texts = lines.into_iter().map(|line| line.text);
                             texts.collect::<Vec<_>>().join("\n")
                         }
                     };
-                    dom::copy_text(&text);
+                    dom::copy_text(&controls::copied(&text));
                 });
             });
         })

@@ -4,7 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use chat_feed::terminal::{Line, Output, Printed, Terminal, screen};
+use chat_feed::terminal::screen::Screen;
+use chat_feed::terminal::{Line, Output, Printed, Terminal};
 use chat_feed::{BlockId, Feed};
 use leptos::prelude::AnyView;
 
@@ -30,8 +31,8 @@ pub(super) struct Kept {
     pub(super) terminal: RefCell<Terminal>,
     /// The result, where that is shown and not what streamed.
     result: Option<Rc<str>>,
-    /// The lines of the screen, for a program that drew on one.
-    pub(super) screen: RefCell<Option<Rc<[Line]>>>,
+    /// The screen, for a program that drew on one.
+    pub(super) screen: RefCell<Screen>,
     pub(super) as_printed: Cell<bool>,
     pub(super) wraps: Cell<bool>,
     /// Rises with each that is drawn.
@@ -129,11 +130,12 @@ impl Kept {
     }
 
     fn screen_lines(&self, printed: Printed<'_>) -> Rc<[Line]> {
-        let size = self.terminal.borrow().screen_size();
+        let terminal = self.terminal.borrow();
         let mut screen = self.screen.borrow_mut();
-        screen
-            .get_or_insert_with(|| screen::lines(printed, size).into())
-            .clone()
+        // Of what comes behind it is not known how large a screen it needs.
+        let bytes = &printed.bytes[..terminal.n_read().min(printed.bytes.len())];
+        screen.read(Printed { bytes, ..printed }, terminal.screen_size());
+        screen.lines()
     }
 
     /// How many lines there are of what is shown.

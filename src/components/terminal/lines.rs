@@ -6,6 +6,8 @@ use chat_feed::units;
 use leptos::html::{a, br, div, span};
 use leptos::prelude::*;
 
+use crate::components::seen;
+
 /// Lines in a frame of their own.
 pub(super) fn well(terminal: &Terminal, lines: Vec<Line>) -> AnyView {
     div()
@@ -90,11 +92,11 @@ fn styled_text(run: &Run, text: &str) -> AnyView {
         }
     }
     match look {
-        Look::Plain if class.is_empty() => text.to_owned().into_any(),
-        Look::Plain => span().class(class).child(text.to_owned()).into_any(),
+        Look::Plain if class.is_empty() => seen::text(text),
+        Look::Plain => span().class(class).child(seen::text(text)).into_any(),
         Look::Themed(index) => span()
             .class(format!("{class}ansi-{index}"))
-            .child(text.to_owned())
+            .child(seen::text(text))
             .into_any(),
         Look::Painted { light, dark } => {
             let grounds = light.ground.zip(dark.ground);
@@ -108,7 +110,7 @@ fn styled_text(run: &Run, text: &str) -> AnyView {
                 .class(class)
                 .style(("--ansi-text", text_in_themes(light, dark)))
                 .style(("--ansi-ground", ground))
-                .child(text.to_owned())
+                .child(seen::text(text))
                 .into_any()
         }
     }

@@ -79,9 +79,13 @@ pub(crate) fn body_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlo
     let result = match result {
         _ if terminal.is_some() => terminal,
         _ if call.status.runs() && has_printed => {
-            Some(output::tail_well("well", "Output", &feed.text(block.id)))
+            let returns = output::returns_in(feed, block.id);
+            let printed = feed.text(block.id);
+            Some(output::tail_well("well", "Output", &printed, returns))
         }
         _ if is_all || inside.has_answer => None,
+        // That it was approved is said above, and what it gave are words for the model.
+        _ if !shows_all && call.headline().outcome == "approved" => None,
         Some(result) if !result.is_null() && result.as_text() != "\"\"" => {
             let class = match is_within {
                 true if failed => "well well--failed",

@@ -1,6 +1,6 @@
 //! The row below the strip: play and steps, the time, the chapter, speed, and the way back to the newest.
 
-use chat_feed::playback::{Command, Direction, MAX_SPEED, Player, SPEEDS, State, Stop};
+use chat_feed::playback::{Command, Direction, MAX_SPEED, Player, SPEEDS, Stop};
 use leptos::ev;
 use leptos::html::{button, div, option, select, span};
 use leptos::prelude::*;
@@ -32,11 +32,7 @@ pub(super) fn view(ctx: Ctx, grid: Element) -> impl IntoView {
         let moved = moved.clone();
         Memo::new(move |_| {
             moved.track();
-            ctx.with_value(|context| {
-                context
-                    .store
-                    .player(|player| player.state() == State::ReplayPlaying)
-            })
+            ctx.with_value(|context| context.store.player(Player::moves))
         })
     };
     let play = button()
@@ -281,7 +277,7 @@ fn toggles(ctx: Ctx) -> impl IntoView {
             Player::skips_idle,
             Command::SkipIdle,
         ),
-        toggle(ctx, "Loop", Icon::Retry, Player::loops, Command::Loop),
+        toggle(ctx, "Loop", Icon::Loop, Player::loops, Command::Loop),
     )
 }
 

@@ -10,7 +10,7 @@ use leptos::prelude::*;
 
 use super::words;
 use crate::components::icon::{Icon, icon};
-use crate::components::{Context, Ctx, controls};
+use crate::components::{Context, Ctx, controls, seen};
 use crate::platform::dom;
 
 /// So many chapters are listed on either side of the one that is shown.
@@ -62,7 +62,9 @@ fn said(chapter: Chapter) -> impl IntoView {
         span()
             .class("visually-hidden")
             .child(format!("Chapter {number} of {of}: ")),
-        span().class("transport__chapter-title").child(title),
+        span()
+            .class("transport__chapter-title")
+            .child(seen::text(title)),
     )
 }
 
@@ -171,7 +173,9 @@ fn item(
             span()
                 .class("transport__item-number")
                 .child((nth + 1).to_string()),
-            span().class("transport__item-title").child(title),
+            span()
+                .class("transport__item-title")
+                .child(seen::text(title)),
             span().class("transport__item-time").child(time),
         ))
 }

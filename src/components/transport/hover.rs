@@ -65,7 +65,8 @@ pub(super) fn what(context: &Context, n_events: u32) -> Option<String> {
         Some(match &feed.block(block).body {
             BlockBody::ToolCall(call) => {
                 let (verb, object) = call.what();
-                format!("{verb} {}", below(&object))
+                let object = call.seen_from(feed.session().cwd.as_deref(), &object);
+                format!("{verb} {object}")
             }
             BlockBody::FileEdit(edit) => format!("Edit {}", line(&below(&edit.edit.file_path))),
             BlockBody::Prompt(prompt) => {

@@ -96,7 +96,7 @@ pub(super) fn is_made_up(player: &Player) -> bool {
 pub(super) fn behind(context: &Context) -> Option<String> {
     let behind = context.store.player(|player| {
         let times = player.clock();
-        // Played up to it, or stepped: it stays there, and what comes is behind it again.
+        // Stepped up to it it stays there, and what comes is behind it again; played it waits for that.
         if player.n_events() >= times.n_events() {
             return None;
         }
@@ -116,6 +116,7 @@ pub(super) fn behind(context: &Context) -> Option<String> {
     };
     looks_back.then(|| match behind {
         Some(behind) => format!("{behind} behind live{waits}"),
+        None if context.store.player(Player::moves) => "At the newest".to_owned(),
         None => "Paused at the newest".to_owned(),
     })
 }

@@ -72,7 +72,10 @@ impl Window {
         *self.listeners.borrow_mut() = vec![scrolled, keys, clicks, selects];
         let for_size = self.me.clone();
         let observer = HeightObserver::new(move |sizes| {
-            if let (Some(me), Some((_, width_px, _))) = (for_size.upgrade(), sizes.last()) {
+            if let (Some(me), Some((_, width_px, _))) = (for_size.upgrade(), sizes.last())
+                // Hidden it has none.
+                && *width_px > 0.0
+            {
                 me.on_width(*width_px);
             }
         });

@@ -5,14 +5,14 @@ use std::rc::Rc;
 use chat_event::payload::FileEdit;
 use chat_feed::loads::Spot;
 use chat_feed::panel::{ChangedFile, EditDiff, Sum, edits_of};
-use chat_feed::{BlockBody, BlockId, Feed, units};
+use chat_feed::{BlockBody, BlockId, Feed, marks, units};
 use leptos::html::{div, span};
 use leptos::prelude::*;
 
 use crate::components::icon::{Icon, icon};
 use crate::components::panel::{counts, go_button};
 use crate::components::whole::{self, Long};
-use crate::components::{Context, Ctx, diff, output};
+use crate::components::{Context, Ctx, diff, output, seen};
 
 /// Diffs that are shown one after another; the newest.
 const MOST_DIFFS: usize = 50;
@@ -79,8 +79,8 @@ pub(super) fn file_view(ctx: Ctx, feed: &Feed, chosen: Chosen) -> impl IntoView 
     let head = div().class("file-sum__head").child((
         span()
             .class("file-sum__path path mono")
-            .attr("title", file.path.clone())
-            .child(file.shown_path.clone()),
+            .attr("title", marks::written_out(&file.path))
+            .child(seen::text(file.shown_path.as_str())),
         counts(added, removed),
         net,
         go,

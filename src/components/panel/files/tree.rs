@@ -3,14 +3,14 @@
 use std::rc::Rc;
 
 use chat_feed::panel::{ChangedFile, FileChange, Files, TreeRow, TreeRowKind};
-use chat_feed::units;
+use chat_feed::{marks, units};
 use leptos::ev;
 use leptos::html::{button, div, input, span};
 use leptos::prelude::*;
 
 use crate::components::icon::{Icon, icon, icon_with};
 use crate::components::panel::counts;
-use crate::components::{Context, Ctx};
+use crate::components::{Context, Ctx, seen};
 use crate::platform::dom::{self, Element, Event};
 use crate::platform::measure;
 
@@ -193,7 +193,9 @@ fn folder_row(
         })
         .child((
             icon_with(Icon::Chevron, "icon icon--chevron"),
-            span().class("tree__name path").child(row.name.clone()),
+            span()
+                .class("tree__name path")
+                .child(seen::text(row.name.as_str())),
         ))
         .into_any()
 }
@@ -227,7 +229,7 @@ fn file_row(
         .attr("type", "button")
         .class("tree__open")
         .attr("tabindex", stop.clone())
-        .attr("title", title)
+        .attr("title", marks::written_out(&title))
         .attr("aria-pressed", if chosen { "true" } else { "false" })
         .style(("padding-inline-start", indent(row.depth)))
         .on(ev::click, move |_| {
@@ -242,7 +244,9 @@ fn file_row(
         })
         .child((
             icon(Icon::File),
-            span().class("tree__name").child(row.name.clone()),
+            span()
+                .class("tree__name")
+                .child(seen::text(row.name.as_str())),
             badge.map(|badge| span().class("tree__badge").child(badge)),
             counts(file.lines_added, file.lines_removed),
         ));
@@ -250,7 +254,10 @@ fn file_row(
         .attr("type", "checkbox")
         .class("tree__viewed")
         .attr("tabindex", stop)
-        .attr("aria-label", format!("Viewed: {}", file.shown_path))
+        .attr(
+            "aria-label",
+            format!("Viewed: {}", marks::written_out(&file.shown_path)),
+        )
         .attr("title", "Viewed")
         .prop("checked", seen)
         .on(ev::change, move |event| {

@@ -1,0 +1,174 @@
+//! The bar of the player: what is dragged on it and what is dragged across it, what its button does to a session that goes
+//! on, and how often it tells where it stands.
+
+use serde_json::{Value, json};
+
+use crate::made_logs::log_of;
+use crate::stage::{Stage, on_stage};
+use crate::{FEED, SHORT};
+
+/// Where the thumb stands, of how much, and what the bar says.
+const BAR: &str = "(() => {
+    const told = (name) => Number(__test.one('.strip')?.getAttribute(name) ?? -1);
+    return {
+        now: told('aria-valuenow'),
+        most: told('aria-valuemax'),
+        play: __test.one('.transport__play')?.ariaLabel ?? '',
+        behind: __test.one('.transport__behind')?.textContent ?? '',
+    };
+})()";
+
+async fn bar(stage: &Stage) -> Value {
+    stage.rest().await;
+    stage.tab.eval(BAR).await
+}
+
+/// Gives the first lines as a session that goes on, and opens its bar.
+async fn open_bar(stage: &Stage, lines: &[&str]) {
+    stage.append(&(lines.join("\n") + "\n")).await;
+    let rewind = "__test.visible('#rewind')";
+    stage.tab.wait_for("the button", SHORT, rewind).await;
+    stage.tab.click(rewind).await;
+    let strip =
+        "!!__test.one('.strip') && __test.one('.strip') === __test.feed().shadowRoot.activeElement";
+    stage.tab.wait_for("the strip", SHORT, strip).await;
+}
+
+#[test]
+fn what_is_dragged_across_the_strip_seeks_nothing() {
+    let files = vec![("/log.jsonl", log_of("dragged", 60))];
+    on_stage("bar_dragged", FEED, files, async |stage| {
+        stage.show("/log.jsonl").await;
+        let before = bar(&stage).await;
+        let n_rows: usize = stage.tab.eval("__test.feed().rowCount").await;
+        let text = "(() => { const seen = __test.feed().scroller.getBoundingClientRect(); return __test.all('.assistant-text').find((row) => { const box = row.getBoundingClientRect(); return box.top >= seen.top && box.bottom <= seen.bottom; }); })()";
+        stage.tab.drag(text, "__test.one('.strip')").await;
+        assert_eq!(bar(&stage).await, before, "nobody looks back");
+        assert_eq!(
+            stage.tab.eval::<usize>("__test.feed().rowCount").await,
+            n_rows
+        );
+        let selected = "__test.feed().shadowRoot.getSelection().toString()";
+        assert_ne!(stage.tab.eval::<String>(selected).await, "");
+        // What begins on it does, wherever it ends.
+        stage.tab.drag("__test.one('.strip')", text).await;
+        let dragged = bar(&stage).await;
+        assert!(
+            dragged["now"].as_u64() < before["now"].as_u64(),
+            "{dragged}"
+        );
+    });
+}
+
+#[test]
+fn the_word_loop_goes_later_than_the_count_of_events() {
+    let files = vec![("/log.jsonl", log_of("words", 60))];
+    on_stage("bar_words", FEED, files, async |stage| {
+        stage.show("/log.jsonl").await;
+        // Whether the word has room, whether the count is there, and whether the row is as wide as what is in it.
+        let looks = "(() => { const row = __test.one('.transport__row'), words = __test.all('.transport__toggle > .transport__word'); return [words.at(-1).getBoundingClientRect().width > 8, __test.one('.transport__count').checkVisibility(), row.scrollWidth <= row.clientWidth]; })()";
+        for (width_px, has_word) in [(1_150, true), (1_010, true), (890, false)] {
+            stage.tab.look(false, (width_px, 700)).await;
+            stage.rest().await;
+            let told: (bool, bool, bool) = stage.tab.eval(looks).await;
+            assert_eq!(told, (has_word, false, true), "{width_px} px wide");
+        }
+    });
+}
+
+#[test]
+fn the_newest_of_a_session_is_paused_and_played_on_from_there() {
+    let log = log_of("newest", 60);
+    on_stage("bar_newest", FEED, Vec::new(), async |stage| {
+        let lines: Vec<&str> = log.lines().collect();
+        open_bar(&stage, &lines[..30]).await;
+        let told = |now: usize, play: &str, behind: &str| json!({"now": now, "most": now, "play": play, "behind": behind});
+        assert_eq!(bar(&stage).await, told(30, "Pause", ""));
+        stage.tab.press("k").await;
+        let paused = told(30, "Play", "Paused at the newest");
+        assert_eq!(bar(&stage).await, paused);
+        stage.tab.press("k").await;
+        assert_eq!(bar(&stage).await, told(30, "Pause", "At the newest"));
+        stage.tab.run("__test.feed().playbackRate = 10").await;
+        stage.append(&(lines[30..40].join("\n") + "\n")).await;
+        let played = format!("({BAR}).now === 40 && ({BAR}).behind === 'At the newest'");
+        stage.tab.wait_for("what came", SHORT, &played).await;
+        stage.tab.press("L").await;
+        let gone = "!__test.one('.strip')";
+        stage.tab.wait_for("the bar to be gone", SHORT, gone).await;
+    });
+}
+
+#[test]
+fn what_comes_is_told_once_a_second_and_what_the_reader_does_at_once() {
+    let log = log_of("told", 200);
+    on_stage("bar_told", FEED, Vec::new(), async |stage| {
+        let lines: Vec<&str> = log.lines().take(200).collect();
+        open_bar(&stage, &lines[..60]).await;
+        stage.rest().await;
+        let (n_changes, took_s): (f64, f64) = stage
+            .tab
+            .eval(&format!(
+                "(async () => {{
+                    let changes = 0;
+                    const watched = new MutationObserver((list) => {{ changes += list.length; }});
+                    watched.observe(__test.one('.strip'), {{ attributeFilter: ['aria-valuenow', 'aria-valuetext'] }});
+                    const from = performance.now();
+                    for (const line of {}) {{ __test.feed().append(line + '\\n'); await __test.frame(); }}
+                    return [changes, (performance.now() - from) / 1000];
+                }})()",
+                json!(lines[60..])
+            ))
+            .await;
+        assert!(
+            n_changes <= 2.0 * (took_s + 2.0),
+            "{n_changes} in {took_s} s"
+        );
+        // What came last is told, too.
+        let all = format!("({BAR}).now === 200 && ({BAR}).most === 200");
+        stage.tab.wait_for("all of it", SHORT, &all).await;
+        stage.tab.press("ArrowLeft").await;
+        stage.tab.run("await __test.frames(4)").await;
+        let back: Value = stage.tab.eval(BAR).await;
+        assert!(back["now"].as_u64() < Some(200), "{back}");
+    });
+}
+
+#[test]
+fn a_page_s_own_button_pauses_what_follows_and_plays_it_on() {
+    let log = log_of("own button", 60);
+    on_stage("bar_own", FEED, Vec::new(), async |stage| {
+        let tab = &stage.tab;
+        let lines: Vec<&str> = log.lines().collect();
+        open_bar(&stage, &lines[..30]).await;
+        stage.rest().await;
+        tab.run("window.told = []; for (const name of ['play', 'pause', 'ended']) __test.feed().addEventListener(name, () => told.push(name)); window.own = async () => { const feed = __test.feed(); feed.paused ? await feed.play() : feed.pause(); await __test.frames(3); return [feed.paused, feed.ended]; }")
+            .await;
+        for stands in [[true, false], [false, false]] {
+            assert_eq!(tab.eval::<[bool; 2]>("own()").await, stands);
+        }
+        let told: Value = tab.eval("told").await;
+        assert_eq!(told, json!(["pause", "play"]));
+        // Who reads farther up stays there.
+        tab.run("__test.feed().returnToLive(); await __test.rest(); __test.feed().scroller.scrollTop = 0; await __test.rest(); await __test.feed().play(); await __test.rest()")
+            .await;
+        let top: f64 = tab.eval("__test.feed().scroller.scrollTop").await;
+        assert!(top < 1.0, "{top}");
+    });
+}
+
+#[test]
+fn what_plays_is_told_where_it_waits_for_what_comes() {
+    let log = log_of("waits", 60);
+    on_stage("bar_waits", FEED, Vec::new(), async |stage| {
+        let lines: Vec<&str> = log.lines().collect();
+        open_bar(&stage, &lines[..30]).await;
+        // Within a second of what was told last.
+        stage
+            .tab
+            .run("const feed = __test.feed(); feed.seek(feed.duration - 2); feed.playbackRate = 10; await feed.play()")
+            .await;
+        let all = format!("({BAR}).now === 30 && ({BAR}).behind === 'At the newest'");
+        stage.tab.wait_for("the newest", SHORT, &all).await;
+    });
+}
