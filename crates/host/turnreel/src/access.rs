@@ -18,7 +18,7 @@ use crate::hosts::{Hosts, Origin, only};
 use crate::routes;
 use crate::scope::{Grant, Scope};
 use crate::state::State;
-use crate::tokens::Tokens;
+use crate::tokens::{self, Tokens};
 
 /// How a token stands among the subprotocols: browsers can set no other header on a socket.
 const TOKEN_PROTOCOL: &str = "tr.tok.";
@@ -84,6 +84,9 @@ pub(crate) async fn guard(
         Ok(()) if request.method() == Method::OPTIONS => options(matched),
         Ok(()) => next.run(request).await,
     };
+    if response.status() == StatusCode::METHOD_NOT_ALLOWED {
+        tell_methods(&mut response, matched);
+    }
     let headers = response.headers_mut();
     headers.insert(
         header::X_CONTENT_TYPE_OPTIONS,
@@ -139,19 +142,26 @@ pub(crate) async fn guard(
 
 /// What may be asked of a route. A preflight carries no token, and is told nothing else.
 fn options(matched: Option<&str>) -> Response {
-    let mut methods = routes::methods_of(matched);
-    if methods.is_empty() {
+    if routes::methods_of(matched).is_empty() {
         return ApiError::no_route().into_response();
     }
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    tell_methods(&mut response, matched);
+    response
+}
+
+/// Says which methods the path has. What is no route is asked for in vain, as a file of the page.
+fn tell_methods(response: &mut Response, matched: Option<&str>) {
+    let mut methods = routes::methods_of(matched.or(Some(routes::ASSETS)));
     if methods.contains(&"GET") && !methods.contains(&"HEAD") {
         methods.push("HEAD");
     }
-    methods.push("OPTIONS");
-    let mut response = StatusCode::NO_CONTENT.into_response();
+    if !routes::is_public(matched) {
+        methods.push("OPTIONS");
+    }
     if let Ok(allow) = HeaderValue::try_from(methods.join(", ")) {
         response.headers_mut().insert(header::ALLOW, allow);
     }
-    response
 }
 
 /// What a request is for.
@@ -200,12 +210,11 @@ fn admit(
             format!("the headers are over the limit of {HEADER_BYTES} bytes"),
         ));
     }
-    if !state.access.hosts.allowed(headers, request.uri()) {
-        return Err(ApiError::new(
-            StatusCode::MISDIRECTED_REQUEST,
-            "bad_host",
-            "this server answers to 127.0.0.1, localhost and [::1] with its port, and to names given with --host",
-        ));
+    // What tells whether the server is well carries no data, and is asked by those who know its address alone.
+    if !routes::is_health(asked.matched)
+        && let Err(named) = state.access.hosts.check(headers, request.uri())
+    {
+        return Err(wrong_host(named));
     }
     if !asked.is_api {
         if !matches!(*method, Method::GET | Method::HEAD) {
@@ -224,9 +233,16 @@ fn admit(
     if *method == Method::OPTIONS {
         return Ok(());
     }
-    let grant = token_of(headers).and_then(|token| state.access.tokens.find(token));
+    let offered = token_of(headers);
+    let grant = offered.and_then(|token| state.access.tokens.find(token));
     let Some(grant) = grant else {
-        return Err(ApiError::unauthorized());
+        // It may be a good one: who sends keeps what it has until that is known.
+        return Err(
+            match offered.is_some() && state.access.tokens.are_unreadable() {
+                true => tokens::unreadable(),
+                false => ApiError::unauthorized(),
+            },
+        );
     };
     let grant = if grant.is_fleet() {
         sender(headers).map_or(grant, Arc::new)
@@ -248,6 +264,23 @@ fn admit(
     }
     request.extensions_mut().insert(grant);
     Ok(())
+}
+
+/// Who is not known by the name it was asked by says so, and how it is told the name.
+fn wrong_host(named: Option<&str>) -> ApiError {
+    let named = match named {
+        Some(host) => format!("`{}` is no name of this server", cut(host)),
+        None => "the request names no one host".to_owned(),
+    };
+    let message = format!(
+        "{named}: it answers to 127.0.0.1, localhost and [::1] with its port, and to names given with `--host NAME[:PORT]` or `--public-url`"
+    );
+    ApiError::new(StatusCode::MISDIRECTED_REQUEST, "bad_host", message)
+}
+
+/// As much of it as a name may have. A header that was read is ASCII.
+fn cut(host: &str) -> &str {
+    host.get(..260).unwrap_or(host)
 }
 
 /// In whose name another server hands a request on; `None` where it asks for itself.

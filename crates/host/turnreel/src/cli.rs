@@ -106,7 +106,7 @@ enum Command {
         after_help = "Examples:\n  turnreel export ~/.claude/projects/…/session.jsonl -o session.html\n  turnreel export SESSION --to markdown --no-mask"
     )]
     Export(export::Args),
-    /// Create, list and revoke tokens that open the server, for what they say and no more.
+    /// Create, list and revoke tokens that open the server, for what they say and no more, and rotate the server's own.
     #[command(subcommand)]
     Token(token_command::Command),
 }

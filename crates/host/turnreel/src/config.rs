@@ -114,7 +114,7 @@ pub(crate) fn read(program: &Command, args: Vec<OsString>) -> Result<Given, Stri
     let mut args = args;
     args.splice(at..at, added);
     let matches = program.clone().try_get_matches_from(&args);
-    read.matches = matches.map_err(|why| within(why.to_string()))?;
+    read.matches = matches.map_err(|why| within(said_first(&why)))?;
     read.file = Some(path);
     Ok(read)
 }
@@ -143,14 +143,41 @@ fn of_environment(program: &Command, args: &[OsString], why: &clap::Error) -> Op
     Some(said.replace(&format!("'{told}'"), &format!("the variable {variable}")))
 }
 
+/// What is wrong, without the usage of a command line that nobody wrote.
+fn said_first(why: &clap::Error) -> String {
+    let said = why.to_string();
+    let said = said.split("\n\nUsage").next().unwrap_or_default();
+    let said = said
+        .split("\n\nFor more information")
+        .next()
+        .unwrap_or_default();
+    said.trim_start_matches("error: ").trim_end().to_owned()
+}
+
 /// Whether the file of a data folder asks for secrets to be masked, for commands that are not set up by it. One that cannot be
 /// read may.
 pub(crate) fn asks_to_mask(data: &Path) -> bool {
     let path = data.join(FILE_NAME);
     path.exists()
-        && load(&path).map_or(true, |table| {
-            table.get("mask") == Some(&Value::Boolean(true))
+        && load(&path).map_or(true, |table| match table.get("mask") {
+            Some(value) => switch(value).unwrap_or(true),
+            None => false,
         })
+}
+
+/// Whether a switch is on, as the file may say it: as TOML does, or in the words that a variable takes.
+fn switch(value: &Value) -> Option<bool> {
+    let word = match value {
+        Value::Boolean(is_on) => return Some(*is_on),
+        Value::Integer(number) => number.to_string(),
+        Value::String(word) => word.to_ascii_lowercase(),
+        _ => return None,
+    };
+    match &*word {
+        "1" | "yes" | "true" | "on" => Some(true),
+        "0" | "no" | "false" | "off" => Some(false),
+        _ => None,
+    }
 }
 
 fn load(path: &Path) -> Result<Table, String> {
@@ -183,10 +210,10 @@ fn words(arg: &Arg, key: &str, value: &Value) -> Result<Vec<String>, String> {
         _ => None,
     };
     match value {
-        Value::Boolean(set) if is_flag => {
-            Ok(set.then(|| format!("--{name}")).into_iter().collect())
-        }
-        _ if is_flag => wrong("true or false"),
+        value if is_flag => match switch(value) {
+            Some(is_on) => Ok(is_on.then(|| format!("--{name}")).into_iter().collect()),
+            None => wrong("true or false"),
+        },
         Value::Array(items) if matches!(arg.get_action(), ArgAction::Append) => {
             let words: Option<Vec<_>> = items.iter().map(word).collect();
             words.map_or_else(|| wrong("a list of texts"), Ok)

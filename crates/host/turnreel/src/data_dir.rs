@@ -57,16 +57,42 @@ pub(crate) fn resolve(asked: Option<PathBuf>) -> Result<PathBuf, String> {
 ///
 /// Where the folder refuses.
 pub(crate) fn token(dir: &Path) -> Result<String, String> {
-    let path = dir.join("token");
-    if let Ok(text) = std::fs::read_to_string(&path) {
-        let token = text.trim();
-        if is_token(token) {
-            return Ok(token.to_owned());
-        }
-    }
+    read_token(dir).map_or_else(|| rotate_token(dir), Ok)
+}
+
+/// Writes a new token in the place of the one before.
+///
+/// # Errors
+///
+/// Where the folder refuses.
+pub(crate) fn rotate_token(dir: &Path) -> Result<String, String> {
     let token = chat_store::new_token().map_err(|why| why.to_string())?;
-    write_private(&path, token.as_bytes())?;
+    write_private(&token_path(dir), token.as_bytes())?;
     Ok(token)
+}
+
+/// The folder's token, where it has one.
+pub(crate) fn read_token(dir: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(token_path(dir)).ok()?;
+    Some(text.trim().to_owned()).filter(|token| is_token(token))
+}
+
+pub(crate) fn token_path(dir: &Path) -> PathBuf {
+    dir.join("token")
+}
+
+/// Whether others of this machine can read the file: it came from a backup, or somebody changed it.
+pub(crate) fn others_can_read(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::metadata(path).is_ok_and(|it| it.permissions().mode() & 0o044 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
 }
 
 /// The name of this folder's server among others, made when it is first asked for.
@@ -115,25 +141,32 @@ pub(crate) fn make_private(dir: &Path) -> Result<(), String> {
 ///
 /// Where the folder refuses.
 pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    let cannot = |why| format!("could not write: {why}: {}", path.display());
+    try_write_private(path, bytes).map_err(cannot)
+}
+
+/// The same, with what the system said.
+///
+/// # Errors
+///
+/// Where the folder refuses.
+pub(crate) fn try_write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let temporary = path.with_extension("new");
-    let write = || -> std::io::Result<()> {
-        let _ = std::fs::remove_file(&temporary);
-        let mut options = std::fs::OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(&temporary)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        std::fs::rename(&temporary, path)?;
-        // A name that is not durable may be the old file's again after a power failure: a token that was revoked were good.
-        #[cfg(unix)]
-        if let Some(folder) = path.parent().filter(|it| !it.as_os_str().is_empty()) {
-            std::fs::File::open(folder)?.sync_all()?;
-        }
-        Ok(())
-    };
-    write().map_err(|why| format!("could not write: {why}: {}", path.display()))
+    let _ = std::fs::remove_file(&temporary);
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&temporary)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    std::fs::rename(&temporary, path)?;
+    // A name that is not durable may be the old file's again after a power failure: a token that was revoked were good.
+    #[cfg(unix)]
+    if let Some(folder) = path.parent().filter(|it| !it.as_os_str().is_empty()) {
+        std::fs::File::open(folder)?.sync_all()?;
+    }
+    Ok(())
 }
 
 /// Says where the server can be reached.

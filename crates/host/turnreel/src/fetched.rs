@@ -239,6 +239,8 @@ impl Fetching {
                 }
                 // What is damaged there, or finds no place here, is no reason to fetch nothing else.
                 if matches!(why, Error::Store { .. }) {
+                    // It is said above, and the operator's figures tell of it.
+                    self.health.failed_reader(&why.to_string());
                     *locked(&self.away_until) = Some(Instant::now() + AWAY);
                 } else {
                     let mut failed = locked(&self.failed);

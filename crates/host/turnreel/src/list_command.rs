@@ -80,7 +80,8 @@ fn run(args: Args) -> Result<ExitCode, String> {
 
 /// When something came of it last.
 fn at_ms(row: &Summary) -> i64 {
-    row.last_activity_ms.or(row.last_event_ms).unwrap_or(0)
+    let changed_ms = row.last_activity_ms.or(row.last_event_ms).unwrap_or(0);
+    chat_feed::sessions::last_ms(changed_ms, row.last_event_ms)
 }
 
 fn state(row: &Summary) -> &str {

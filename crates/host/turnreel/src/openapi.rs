@@ -6,6 +6,7 @@
 mod docs;
 mod parameters;
 mod schemas;
+mod statuses;
 
 use serde_json::{Map, Value, json};
 
@@ -22,11 +23,15 @@ pub(crate) fn description() -> Value {
         let doc = DOCS
             .iter()
             .find(|doc| (doc.method, doc.path) == (method, path));
-        let mut operation = doc.map_or_else(|| json!({"responses": {}}), operation);
+        let is_public = scope == "public";
+        let mut operation = match doc {
+            Some(doc) => operation(doc, is_public),
+            None => json!({"responses": {}}),
+        };
         if !parameters.is_empty() {
             entry["parameters"] = parameters.into();
         }
-        if scope != "public" {
+        if !is_public {
             operation["security"] = json!([{"token": []}]);
             operation["x-scope"] = scope.into();
         }
@@ -47,20 +52,16 @@ pub(crate) fn description() -> Value {
     })
 }
 
-fn operation(doc: &Doc) -> Value {
+fn operation(doc: &Doc, is_public: bool) -> Value {
     let mut success = json!({"description": doc.summary});
     if let Some((media, name)) = doc.answer {
         let schema = name.map_or_else(|| json!({}), reference);
         success["content"] = json!({media: {"schema": schema}});
     }
-    let refused = json!({
-        "description": "Why it was refused",
-        "content": {JSON: {"schema": reference("Error")}},
-    });
     let mut operation = json!({
         "operationId": doc.id,
         "summary": doc.summary,
-        "responses": {doc.status.to_string(): success, "default": refused},
+        "responses": statuses::responses(doc, success, is_public),
     });
     let query = doc.query.iter().map(|(name, schema, what)| {
         let required = *name == "q" && *schema == "Needle";
@@ -130,7 +131,7 @@ mod tests {
 
     /// What is said of an operation, by its name.
     fn operation_of(id: &str) -> Value {
-        operation(DOCS.iter().find(|doc| doc.id == id).unwrap())
+        operation(DOCS.iter().find(|doc| doc.id == id).unwrap(), false)
     }
 
     #[test]

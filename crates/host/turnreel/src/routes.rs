@@ -215,6 +215,11 @@ pub(crate) fn is_public(matched: Option<&str>) -> bool {
     methods.is_none_or(|methods| methods.iter().all(|(_, scope)| scope.is_none()))
 }
 
+/// Whether the path tells whether the server is well, and nothing else.
+pub(crate) fn is_health(matched: Option<&str>) -> bool {
+    matches!(matched, Some("/healthz" | "/readyz"))
+}
+
 /// What a request of that path and method must be for. A method that the path has not is answered as such.
 pub(crate) fn scope_of(matched: Option<&str>, method: &Method) -> Option<Scope> {
     let methods = SCOPES.get(matched?)?;

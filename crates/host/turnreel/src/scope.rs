@@ -48,12 +48,20 @@ pub(crate) struct Grant {
     scopes: Vec<Scope>,
     session: Option<SessionId>,
     expires_ms: Option<i64>,
+    /// Which of this server's own tokens it is, from 1; 0 for all others.
+    nth_own: u64,
 }
 
 impl Grant {
-    /// The start-up token's: everything.
-    pub(crate) fn everything() -> Self {
-        Grant::new(String::new(), Scope::ALL.to_vec(), None, None)
+    /// The start-up token's: everything. Another one may take its place.
+    pub(crate) fn everything(nth_own: u64) -> Self {
+        let all = Grant::new(String::new(), Scope::ALL.to_vec(), None, None);
+        Grant { nth_own, ..all }
+    }
+
+    /// Which of this server's own tokens it is, where it is one.
+    pub(crate) fn nth_own(&self) -> Option<u64> {
+        Some(self.nth_own).filter(|nth| *nth > 0)
     }
 
     /// Another server's: everything, in its own name.
@@ -77,6 +85,7 @@ impl Grant {
             scopes,
             session,
             expires_ms,
+            nth_own: 0,
         }
     }
 

@@ -121,14 +121,9 @@ fn search_in(
             needle.may_be_in(line),
             pieces.find(line.as_bytes()).is_some(),
         );
-        if !is_piece {
-            may_be_in |= references.find(line.as_bytes()).is_some();
-            if is_run_up || !may_be_in {
-                return ControlFlow::Continue(());
-            }
-        }
         // Most pieces have nothing of the text, and only their ends are wanted.
-        if !may_be_in
+        if is_piece
+            && !may_be_in
             && let Ok(piece) = serde_json::from_str::<Piece<'_>>(line)
             && piece.has_text()
         {
@@ -141,6 +136,11 @@ fn search_in(
                     snippet,
                 });
             }
+            return ControlFlow::Continue(());
+        }
+        let may_end_a_piece = is_piece && may_be_in;
+        may_be_in |= references.find(line.as_bytes()).is_some();
+        if !may_be_in || is_run_up && !may_end_a_piece {
             return ControlFlow::Continue(());
         }
         let Ok(event) = serde_json::from_str::<Value>(line) else {
@@ -230,6 +230,28 @@ mod tests {
         assert_eq!(found, [false, false, true, false, true, false]);
     }
 
+    #[test]
+    fn what_a_tool_prints_is_found_over_the_joints_of_its_pieces() {
+        let line = |seq: u64, call: &str, stream: &str, chunk: &str| {
+            let payload = json!({"toolCallId": call, "stream": stream, "chunk": chunk});
+            json!({"seq": seq, "id": "e", "type": "tool_output_chunk", "payload": payload})
+                .to_string()
+        };
+        let found = |second: (&str, &str, &str)| {
+            let lines = [
+                line(1, "c", "stderr", "error: could not com"),
+                json!({"seq": 2, "type": "progress", "payload": {"message": "x"}}).to_string(),
+                line(3, second.0, second.1, second.2),
+            ];
+            quickly(&lines, "could not compile", How::AnyCase)
+        };
+        assert_eq!(found(("c", "stderr", "pile foo\n")), [3]);
+        assert_eq!(found(("c", "stderr", "\u{1b}[1mpile\u{1b}[0m foo\n")), [3]);
+        for other in [("d", "stderr", "pile foo\n"), ("c", "stdout", "pile foo\n")] {
+            assert!(found(other).is_empty(), "{other:?}");
+        }
+    }
+
     /// The slow way: each line is parsed, each text is looked through character by character, as it is folded.
     fn plainly(lines: &[String], needle: &str, how: How) -> Vec<u64> {
         let fold = |character: char| -> Vec<char> {
@@ -273,14 +295,19 @@ mod tests {
                 .iter()
                 .any(|text| has(&text.chars().collect::<Vec<_>>(), &wanted, 0));
             if event["type"].as_str().unwrap().ends_with("_chunk") {
-                let of = json!([event["type"], event["responseId"], event["payload"]["part"]]);
+                let payload = &event["payload"];
+                let of = json!([
+                    event["type"],
+                    event["responseId"],
+                    payload["part"],
+                    payload["stream"]
+                ]);
                 if before.0 != of {
                     before = (of, Vec::new());
                 }
                 let joint = before.1.len();
-                before
-                    .1
-                    .extend(event["payload"]["text"].as_str().unwrap().chars());
+                let text = payload["text"].as_str().or(payload["chunk"].as_str());
+                before.1.extend(text.unwrap().chars());
                 is_found |= has(&before.1, &wanted, joint);
             }
             if is_found {
@@ -339,11 +366,17 @@ mod tests {
                             }
                         }
                     }
-                    let kind = ["assistant_chunk", "thinking_chunk", "notice"][rand(3)];
+                    let (kind, key) = [
+                        ("assistant_chunk", "text"),
+                        ("thinking_chunk", "text"),
+                        ("tool_output_chunk", "chunk"),
+                        ("notice", "text"),
+                    ][rand(4)];
                     let response = ["r1", "r2"][rand(8) / 7];
-                    let more = ["", r#","more":[{"kia":"Ak"}]"#][rand(8) / 7];
+                    let more = ["", r#","more":[{"kia":"Ak"}]"#, r#","stream":"x""#];
+                    let more = more[(rand(8) / 6) * (1 + rand(2))];
                     format!(
-                        r#"{{"seq":{seq},"id":"e{seq}","type":"{kind}","responseId":"{response}","payload":{{"text":"{written}"{more}}}}}"#
+                        r#"{{"seq":{seq},"id":"e{seq}","type":"{kind}","responseId":"{response}","payload":{{"{key}":"{written}"{more}}}}}"#
                     )
                 })
                 .collect();

@@ -16,6 +16,7 @@ use tracing::level_filters::LevelFilter;
 
 use crate::cli::DataArg;
 use crate::copies::CopyArgs;
+use crate::hosts::name_and_port;
 use crate::limits::LimitArgs;
 use crate::locked::locked;
 use crate::logging::{self, Format};
@@ -75,6 +76,11 @@ pub(crate) struct Args {
     #[arg(long = "host", value_name = "HOST[:PORT]", env = "TURNREEL_HOST", value_delimiter = ',', value_parser = parse_host)]
     hosts: Vec<String>,
 
+    /// The address by which others reach the page, over a proxy in front: https://feed.example.org, or with the path below
+    /// which the proxy has it. Links that are handed on begin so, and it is answered to.
+    #[arg(long, value_name = "URL", env = "TURNREEL_PUBLIC_URL", value_parser = parse_public_url)]
+    public_url: Option<String>,
+
     /// Mask secrets before they are stored. What is masked is gone: nobody can read it again. Names and addresses stay.
     #[arg(long, env = "TURNREEL_MASK", value_parser = FalseyValueParser::new())]
     mask: bool,
@@ -133,13 +139,51 @@ fn parse_origin(text: &str) -> Result<String, String> {
 
 /// A name or an address, with the port where it is not the scheme's own.
 fn parse_host(text: &str) -> Result<String, String> {
-    let fits =
-        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b':' | b'[' | b']');
-    if !text.is_empty() && text.bytes().all(fits) {
-        Ok(text.to_ascii_lowercase())
-    } else {
-        Err("expected a host such as feed.example.org or 192.0.2.7:7473, without a scheme, a path or a wildcard".to_owned())
+    let expected = || "expected a host such as feed.example.org or 192.0.2.7:7473, without a scheme, a path or a wildcard";
+    let (name, port) = name_and_port(text);
+    if port.is_some_and(|port| !port.parse::<u16>().is_ok_and(|port| port > 0)) {
+        return Err(format!("{}; a port is 1 to 65535", expected()));
     }
+    let inner = name
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    let fits = match inner {
+        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+        None => {
+            let fits =
+                |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+            !name.trim_end_matches('.').is_empty() && name.bytes().all(fits)
+        }
+    };
+    match fits {
+        true => Ok(text.to_ascii_lowercase()),
+        false if text.parse::<Ipv6Addr>().is_ok() => Err(format!("expected [{text}]")),
+        false => Err(expected().to_owned()),
+    }
+}
+
+/// The address of the page, as a link begins: scheme, host, and a path where a proxy has it below one. No slash ends it.
+fn parse_public_url(text: &str) -> Result<String, String> {
+    let expected = || {
+        "expected an address such as https://feed.example.org or https://example.org/turnreel"
+            .to_owned()
+    };
+    let (scheme, rest) = text.split_once("://").ok_or_else(expected)?;
+    let scheme = scheme.to_ascii_lowercase();
+    let (host, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
+    let host = parse_host(host)?;
+    let fits =
+        |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'?' | b'#' | b'"' | b'<' | b'>');
+    if !matches!(&*scheme, "http" | "https") || !path.bytes().all(fits) {
+        return Err(expected());
+    }
+    Ok(format!("{scheme}://{host}{}", path.trim_end_matches('/')))
+}
+
+/// The host of such an address.
+fn host_of(public_url: &str) -> Option<String> {
+    let (_, rest) = public_url.split_once("://")?;
+    rest.split('/').next().map(str::to_owned)
 }
 
 /// Runs the command until the process is told to stop.
@@ -223,6 +267,13 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
         .local_addr()
         .map_err(|why| format!("could not listen: {why}"))?;
     let token = data_dir::token(&dir)?;
+    let token_path = data_dir::token_path(&dir);
+    if data_dir::others_can_read(&token_path) {
+        tracing::warn!(
+            "others on this machine can read {}, which opens everything: `turnreel token rotate` makes another that only its owner can",
+            token_path.display()
+        );
+    }
     let is_new = store.sessions().is_empty() && !store.has_packed();
     let mut hosts = args.hosts;
     let has_usual_name = address.ip() == Ipv4Addr::LOCALHOST || address.ip() == Ipv6Addr::LOCALHOST;
@@ -230,16 +281,31 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
         hosts.push(address.to_string());
     }
     hosts.extend(args.copies.host().map(str::to_owned));
+    let public = args.public_url.as_deref().and_then(host_of);
+    hosts.extend(public.clone());
+    if address.ip().is_unspecified() && hosts.is_empty() {
+        tracing::warn!(
+            "listening on {}, and answering to the names of this machine alone: who comes from elsewhere is refused; say the name or address by which others come with --host",
+            address.ip()
+        );
+    }
     let state = State::answering_to(
         store,
         &token,
         address.port(),
         &args.embed_origins,
         &hosts,
+        public.as_deref(),
         args.limits.settings(),
     );
+    // Said now, and not when the first one comes whose token is not found.
+    let _ = state.access.tokens.are_unreadable();
     // Each would have its own.
     let no_examples = args.no_examples || args.copies.joins();
+    if let Some(public_url) = &args.public_url {
+        // As below: it is only ever set here.
+        let _ = state.public_url.set(public_url.clone());
+    }
     if args.mask {
         let _ = state.masking.set(Masking::default());
     }
@@ -268,7 +334,15 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
         )));
     }
     let report = watching.as_ref().map(|_| watch::report(&found));
-    if let Err(why) = announce(&url, &token, args.ready_json, &dir, report.as_deref()) {
+    let announced = announce(
+        &url,
+        args.public_url.as_deref(),
+        &token,
+        args.ready_json,
+        &dir,
+        report.as_deref(),
+    );
+    if let Err(why) = announced {
         if args.ready_json {
             // Who started it waits for this alone.
             data_dir::remove_server_file(&dir);

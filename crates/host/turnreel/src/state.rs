@@ -176,6 +176,8 @@ pub struct Inner {
     pub(crate) warm: OnceLock<WarmReader>,
     /// Who masks secrets before they are stored, where they are to be.
     pub(crate) masking: OnceLock<Masking>,
+    /// The address by which others reach the page, where that was said. No slash ends it.
+    pub(crate) public_url: OnceLock<String>,
     /// What is fetched from the object store, where there is one.
     pub(crate) fetching: OnceLock<Arc<Fetching>>,
     /// True once the server is to stop.
@@ -192,16 +194,18 @@ impl State {
         embed_origins: &[String],
         settings: Settings,
     ) -> Self {
-        Self::answering_to(store, token, port, embed_origins, &[], settings)
+        Self::answering_to(store, token, port, embed_origins, &[], None, settings)
     }
 
-    /// As [`State::new`], for a server that a network or a proxy knows under the names `hosts`, each with its port.
+    /// As [`State::new`], for a server that a network or a proxy knows under the names `hosts`, each with its port; `public`
+    /// is the one of them that its page has.
     pub fn answering_to(
         store: Store,
         token: &str,
         port: u16,
         embed_origins: &[String],
         hosts: &[String],
+        public: Option<&str>,
         settings: Settings,
     ) -> Self {
         let list = List::default();
@@ -215,7 +219,7 @@ impl State {
             packed: PackedRows::new(&store.packed(), &list),
             access: Access {
                 tokens: Tokens::new(token, store.dir()),
-                hosts: Hosts::new(port, embed_origins, hosts),
+                hosts: Hosts::new(port, embed_origins, hosts, public),
             },
             store,
             rates: Buckets::default(),
@@ -235,6 +239,7 @@ impl State {
             fleet: OnceLock::new(),
             warm: OnceLock::new(),
             masking: OnceLock::new(),
+            public_url: OnceLock::new(),
             fetching: OnceLock::new(),
             metrics: Metrics::default(),
             readiness: Readiness::default(),

@@ -1,10 +1,11 @@
-//! `turnreel token`: makes, lists and revokes tokens. A running server sees the change by itself.
+//! `turnreel token`: makes, lists and revokes tokens, and makes the server's own anew. A running server sees the change by itself.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use chat_store::{SessionId, now_ms};
+use serde_json::{Value, json};
 
 use crate::cli::DataArg;
 use crate::data_dir;
@@ -36,8 +37,12 @@ pub(crate) enum Command {
         #[command(flatten)]
         data: DataArg,
     },
-    /// List the tokens that were made, one a line: id, scopes, session, end, label.
+    /// List the tokens that were made, one a line: id, scopes, session, how long ago it was made, end, label.
     List {
+        /// Print one JSON array, with times in milliseconds since 1970.
+        #[arg(long)]
+        json: bool,
+
         #[command(flatten)]
         data: DataArg,
     },
@@ -46,6 +51,12 @@ pub(crate) enum Command {
         /// Its id, as `list` has it.
         id: String,
 
+        #[command(flatten)]
+        data: DataArg,
+    },
+    /// Write another token of the server's own, which opens everything, and print it. A running server goes by it at once, and
+    /// closes what the one before opened.
+    Rotate {
         #[command(flatten)]
         data: DataArg,
     },
@@ -98,8 +109,7 @@ fn run(command: Command) -> Result<(), String> {
             label,
             data,
         } => {
-            let dir = data_dir::resolve(data.data)?;
-            data_dir::make_private(&dir)?;
+            let dir = folder_to_make_in(data.data)?;
             if let Some(session) = &session {
                 look_for(&dir, session.as_str());
             }
@@ -122,14 +132,21 @@ fn run(command: Command) -> Result<(), String> {
                 let _ = tokens::revoke(&dir, |made| made.id == record.id);
             })
         }
-        Command::List { data } => {
+        Command::List { json, data } => {
+            let is_named = data.data.is_some();
             let dir = data_dir::resolve(data.data)?;
             let records = tokens::list(&dir)?;
+            if is_named && !dir.is_dir() {
+                return Err(no_folder(&dir));
+            }
             if records.is_empty() {
                 // An empty list may be that of a folder that nobody meant.
                 eprintln!("no token was made in {}", dir.display());
             }
-            say(&records.iter().map(row).collect::<String>())
+            say(&match json {
+                true => format!("{:#}\n", records.iter().map(in_json).collect::<Value>()),
+                false => records.iter().map(row).collect(),
+            })
         }
         Command::Revoke { id, data } => {
             let dir = data_dir::resolve(data.data)?;
@@ -138,7 +155,52 @@ fn run(command: Command) -> Result<(), String> {
                 _ => Ok(()),
             }
         }
+        Command::Rotate { data } => {
+            let dir = data_dir::resolve(data.data)?;
+            if data_dir::read_token(&dir).is_none() {
+                let dir = dir.display();
+                return Err(format!(
+                    "there is no token of a server in {dir}: it is made when one starts there"
+                ));
+            }
+            let token = data_dir::rotate_token(&dir)?;
+            eprintln!("The server's own token of {}, from now on:", dir.display());
+            say(&format!("{token}\n"))
+        }
     }
+}
+
+/// The folder that a token is made in: one that is there, or the usual one, which may still be to come. One that is named and
+/// not there is misspelt more often than it is wanted, and no server would know the token.
+fn folder_to_make_in(named: Option<PathBuf>) -> Result<PathBuf, String> {
+    let is_named = named.is_some();
+    let dir = data_dir::resolve(named)?;
+    if is_named && !dir.is_dir() {
+        return Err(no_folder(&dir));
+    }
+    data_dir::make_private(&dir)?;
+    if data_dir::read_token(&dir).is_none() {
+        eprintln!("No server has served {} yet", dir.display());
+    }
+    Ok(dir)
+}
+
+fn no_folder(dir: &Path) -> String {
+    let dir = dir.display();
+    format!("there is no folder {dir}: a server makes it when it starts, or make it first")
+}
+
+/// What `list --json` tells of one: all but what it is checked by.
+fn in_json(record: &Record) -> Value {
+    json!({
+        "id": record.id,
+        "scopes": record.scopes,
+        "session": record.session,
+        "label": record.label,
+        "share": record.share,
+        "createdMs": record.created_ms,
+        "expiresMs": record.expires_ms,
+    })
 }
 
 /// A session that is still to come may be meant; who gave the beginning of an id, or misspelt one, sees so.
@@ -171,14 +233,15 @@ fn row(record: &Record) -> String {
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect();
+    let age = left((now_ms() - record.created_ms).max(1));
     format!(
-        "{}\t{}\t{session}\t{end}\t{label}\n",
+        "{}\t{}\t{session}\t{age} ago\t{end}\t{label}\n",
         record.id,
         record.scopes.join(",")
     )
 }
 
-/// How long yet, in the unit that `--expires` would take: `7 d`, `30 h`, `90 min`.
+/// How long it is, in the unit that `--expires` would take: `7 d`, `30 h`, `90 min`.
 fn left(left_ms: i64) -> String {
     let minutes = (left_ms - 1) / 60_000 + 1;
     match minutes {

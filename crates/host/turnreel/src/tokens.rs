@@ -2,9 +2,12 @@
 //! `<data>/tokens.json`.
 //!
 //! The file is the one place: `turnreel token` writes it while a server runs, and with each request the server looks whether
-//! it has changed. So a token that is revoked is refused at once. What other servers made or took back is for `merge`.
+//! it has changed. So a token that is revoked is refused at once. The server's own token is for `own`, what other servers made
+//! or took back for `merge`.
 
 mod merge;
+mod own;
+mod refusal;
 #[cfg(test)]
 mod tests;
 
@@ -16,10 +19,12 @@ use chat_store::{SessionId, new_token, now_ms, random_base64url, sha256_hex};
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
 
-use crate::data_dir::write_private;
+use crate::data_dir::try_write_private;
 use crate::scope::{Grant, Scope};
 
 pub(crate) use merge::merge;
+use own::Own;
+pub(crate) use refusal::{Refusal, unreadable};
 
 /// So long a file that could not be read is left alone, unless it changes: each request would read it, and say so.
 const TRY_AGAIN: Duration = Duration::from_millis(250);
@@ -126,8 +131,8 @@ impl Record {
 /// # Errors
 ///
 /// Where the file refuses, is damaged, or is full.
-pub(crate) fn create(dir: &Path, wanted: Wanted) -> Result<(String, Record), String> {
-    let random = |why: chat_store::Error| why.to_string();
+pub(crate) fn create(dir: &Path, wanted: Wanted) -> Result<(String, Record), Refusal> {
+    let random = |why: chat_store::Error| Refusal::Io(why.to_string());
     let token = new_token().map_err(random)?;
     let record = Record {
         // An id is a word of the command line: it may not begin with a dash.
@@ -149,12 +154,13 @@ pub(crate) fn create(dir: &Path, wanted: Wanted) -> Result<(String, Record), Str
         records.retain(|record| !record.is_forgotten());
         let n_revoked = records.iter().filter(|record| record.is_revoked()).count();
         if records.len() - n_revoked >= MAX_TOKENS {
-            return Err(format!("there are {MAX_TOKENS} tokens; revoke some"));
+            let said = format!("there are {MAX_TOKENS} tokens; revoke some");
+            return Err(Refusal::Full(said));
         }
         if n_revoked >= MAX_REVOKED {
-            return Err(format!(
+            return Err(Refusal::Full(format!(
                 "{MAX_REVOKED} tokens were revoked, and each is remembered for {REMEMBERED_DAYS} days, or until a day after its end"
-            ));
+            )));
         }
         records.push(record.clone());
         Ok(())
@@ -167,7 +173,7 @@ pub(crate) fn create(dir: &Path, wanted: Wanted) -> Result<(String, Record), Str
 /// # Errors
 ///
 /// Where the file refuses or is damaged.
-pub(crate) fn revoke(dir: &Path, which: impl Fn(&Record) -> bool) -> Result<usize, String> {
+pub(crate) fn revoke(dir: &Path, which: impl Fn(&Record) -> bool) -> Result<usize, Refusal> {
     let mut n_revoked = 0;
     // A folder that has none gets no files: it may be one that nobody meant.
     if !file_of(dir).exists() {
@@ -189,29 +195,31 @@ pub(crate) fn revoke(dir: &Path, which: impl Fn(&Record) -> bool) -> Result<usiz
 /// # Errors
 ///
 /// Where the file is there and cannot be read.
-pub(crate) fn list(dir: &Path) -> Result<Vec<Record>, String> {
+pub(crate) fn list(dir: &Path) -> Result<Vec<Record>, Refusal> {
     let mut records = read(dir)?;
     records.retain(|record| !record.is_revoked());
     Ok(records)
 }
 
-fn read(dir: &Path) -> Result<Vec<Record>, String> {
+fn read(dir: &Path) -> Result<Vec<Record>, Refusal> {
     let path = file_of(dir);
+    let cannot = |why: &dyn std::fmt::Display| {
+        Refusal::Unreadable(format!("could not read: {why}: {}", path.display()))
+    };
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
         Err(why) if why.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(why) => return Err(format!("could not read: {why}: {}", path.display())),
+        Err(why) => return Err(cannot(&why)),
     };
-    serde_json::from_str(&text).map_err(|why| format!("could not read: {why}: {}", path.display()))
+    serde_json::from_str(&text).map_err(|why| cannot(&why))
 }
 
 fn change(
     dir: &Path,
-    change: impl FnOnce(&mut Vec<Record>) -> Result<(), String>,
-) -> Result<(), String> {
+    change: impl FnOnce(&mut Vec<Record>) -> Result<(), Refusal>,
+) -> Result<(), Refusal> {
     let lock_path = dir.join("tokens.lock");
-    let cannot =
-        |why: std::io::Error| format!("could not lock the tokens: {why}: {}", lock_path.display());
+    let cannot = |why: std::io::Error| Refusal::io("lock the tokens", &lock_path, &why);
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create(true).truncate(false);
     #[cfg(unix)]
@@ -221,8 +229,11 @@ fn change(
     lock.lock().map_err(cannot)?;
     let mut records = read(dir)?;
     change(&mut records)?;
-    let text = serde_json::to_string_pretty(&records).map_err(|why| why.to_string())?;
-    write_private(&file_of(dir), text.as_bytes())
+    let text = serde_json::to_string_pretty(&records);
+    let text = text.map_err(|why| Refusal::Io(why.to_string()))?;
+    let path = file_of(dir);
+    let written = try_write_private(&path, text.as_bytes());
+    written.map_err(|why| Refusal::io("write", &path, &why))
 }
 
 fn file_of(dir: &Path) -> PathBuf {
@@ -232,8 +243,7 @@ fn file_of(dir: &Path) -> PathBuf {
 /// The tokens of a running server.
 pub(crate) struct Tokens {
     dir: PathBuf,
-    startup_sha256: String,
-    startup: Arc<Grant>,
+    own: Mutex<Own>,
     /// The other servers', where there are any.
     fleet_sha256: Mutex<Option<String>>,
     made: Mutex<Made>,
@@ -256,8 +266,7 @@ impl Tokens {
     pub(crate) fn new(startup: &str, dir: &Path) -> Self {
         Tokens {
             dir: dir.to_owned(),
-            startup_sha256: sha256_hex(startup.as_bytes()),
-            startup: Arc::new(Grant::everything()),
+            own: Mutex::new(Own::new(startup)),
             fleet_sha256: Mutex::default(),
             made: Mutex::default(),
         }
@@ -277,7 +286,10 @@ impl Tokens {
         // Hashes are compared, in constant time, and all of them: how long it takes says nothing about the token.
         let offered = sha256_hex(token.as_bytes());
         let fits = |sha256: &str| bool::from(offered.as_bytes().ct_eq(sha256.as_bytes()));
-        let mut found = fits(&self.startup_sha256).then(|| self.startup.clone());
+        let mut found = {
+            let own = self.own();
+            fits(&own.sha256).then(|| own.grant.clone())
+        };
         let fleet = self.fleet_sha256.lock();
         let fleet = fleet.unwrap_or_else(PoisonError::into_inner).clone();
         if fleet.is_some_and(|sha256| fits(&sha256)) {
@@ -293,6 +305,12 @@ impl Tokens {
 
     /// Whether the token behind `grant` still opens what it did: a socket lasts longer than a request.
     pub(crate) fn holds(&self, grant: &Grant) -> bool {
+        if let Some(nth) = grant.nth_own() {
+            let now = Instant::now();
+            let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+            own.look_for_stream(&self.dir, now);
+            return own.grant.nth_own() == Some(nth);
+        }
         grant.is_startup()
             || (!grant.is_over(now_ms())
                 && self
@@ -302,13 +320,28 @@ impl Tokens {
                     .any(|(_, made)| made.id == grant.id))
     }
 
+    /// Whether the file of those that were made cannot be read: a token that is unknown may be in it.
+    pub(crate) fn are_unreadable(&self) -> bool {
+        self.made().refused.is_some()
+    }
+
+    fn own(&self) -> std::sync::MutexGuard<'_, Own> {
+        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        own.look(&self.dir);
+        own
+    }
+
     fn made(&self) -> std::sync::MutexGuard<'_, Made> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         // A look costs some microseconds: no request goes by what the file said before.
         let stamp = stamp_of(&file_of(&self.dir));
         let is_refused =
             |(refused, at): &(_, Instant)| *refused == stamp && at.elapsed() < TRY_AGAIN;
-        if stamp == made.stamp || made.refused.as_ref().is_some_and(is_refused) {
+        if made.refused.as_ref().is_some_and(is_refused) {
+            return made;
+        }
+        if stamp == made.stamp {
+            made.refused = None;
             return made;
         }
         match list(&self.dir) {

@@ -19,4 +19,5 @@ mod server;
 mod stands;
 mod support;
 mod tiers;
+mod told_twice;
 mod watch;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::support;
 use chat_event::{ChatEvent, Payload};
+use chat_feed::connection::Over;
 use chat_feed::{ChatRenderer, TurnState};
 use chat_normalize::{Context, SessionReader};
 use chat_store::{Options, SessionId, Store, SyncPolicy};
@@ -74,6 +75,48 @@ fn the_list_and_the_feed_agree_on_what_works() {
                 .is_some_and(|turn| turn.state == TurnState::Running && turn.number > 0);
             let list = session.summary().status == "busy";
             assert_eq!(list, feed, "{}: after a {kind}", path.display());
+        }
+    }
+}
+
+/// What was told by one source is told again behind its end by another, as where a transcript is read that a pipe told before.
+#[test]
+fn the_list_and_the_page_agree_on_what_is_over() {
+    for path in recordings() {
+        let mut events = events_of(&std::fs::read(&path).unwrap());
+        let again: Vec<ChatEvent> = events
+            .iter()
+            .map(|event| {
+                let mut event = event.clone();
+                event.id.push_str(":again");
+                event
+            })
+            .collect();
+        events.extend(again);
+        let Some(first) = events.first() else {
+            continue;
+        };
+        let id = SessionId::parse(&first.session_id).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let options = Options {
+            sync: SyncPolicy::Never,
+            ..Options::default()
+        };
+        let store = Store::open(dir.path(), options).unwrap();
+        let session = store.session_or_new(&id).unwrap();
+        let mut over = Over::default();
+        let mut now_ms = 1;
+        for mut event in events {
+            if event.session_id != id.as_str() {
+                continue;
+            }
+            now_ms = now_ms.max(event.timestamp.unwrap_or_default());
+            event.recv = Some(now_ms);
+            let kind = event.payload.event_type().to_owned();
+            over.take(&event);
+            session.append(vec![event], false, now_ms).unwrap();
+            let list = session.summary().status == "ended";
+            assert_eq!(list, over.is_over(), "{}: after a {kind}", path.display());
         }
     }
 }

@@ -57,6 +57,9 @@ struct Source {
     is_cut: bool,
     /// The session's id in the program's own words, as the source says it first.
     native_id: Option<String>,
+    /// The session that it begins with, and how many events are of one in which the program went on.
+    session_id: Option<String>,
+    n_of_others: u64,
 }
 
 /// One session of several sources on its way in.
@@ -194,6 +197,8 @@ impl Source {
             is_untimed: false,
             is_cut: false,
             native_id: None,
+            session_id: None,
+            n_of_others: 0,
         }
     }
 
@@ -261,7 +266,15 @@ impl Source {
             }
             Err(why) => return Err(Failed::Merge(format!("{why}: {}", self.name))),
         };
+        let is_log = self.session.is_log();
         for event in events {
+            let first = self
+                .session_id
+                .get_or_insert_with(|| event.session_id.clone());
+            if !is_log && *first != event.session_id {
+                self.n_of_others += 1;
+                continue;
+            }
             if let Payload::SessionStart(start) = &event.payload {
                 self.is_untimed |= start.timestamp_source.as_deref() == Some("arrival");
                 if self.native_id.is_none() {
@@ -331,8 +344,11 @@ impl Session for Merged {
 
     fn faults(&self) -> Vec<String> {
         let of = |source: &Source| -> Vec<String> {
+            let n = source.n_of_others;
+            let others = (n > 0).then(|| format!("{n} events of another session were left out"));
             let faults = source.session.faults().into_iter();
             faults
+                .chain(others)
                 .map(|fault| format!("{fault} of {}", source.name))
                 .collect()
         };

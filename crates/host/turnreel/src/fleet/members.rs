@@ -157,7 +157,7 @@ async fn share_tokens(state: &State, fleet: &Fleet) -> Result<(), String> {
     let merging = tokio::task::spawn_blocking(move || tokens::merge(&dir, &theirs));
     let failed = |why: String| format!("could not take the tokens of other servers: {why}");
     let merged = merging.await.map_err(|why| failed(why.to_string()))?;
-    let merged = merged.map_err(failed)?;
+    let merged = merged.map_err(|why| failed(why.into()))?;
     if merged.is_changed {
         tracing::debug!("tokens were made or taken back at other servers");
     }

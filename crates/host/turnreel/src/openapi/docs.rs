@@ -1,7 +1,8 @@
 //! What is said of each route. What a path's parameters may be, and the schemas that are named, are for others here.
 
 use super::parameters::{
-    AFTER, AFTER_ID, BODIES, FORMAT, LIMIT, LINK, Parameter, SINCE, STREAM_AFTER, WAIT,
+    AFTER, AFTER_ID, BODIES, CHANGES_LIMIT, FORMAT, FOUND_LIMIT, LIMIT, LINK, MAX_BYTES, Parameter,
+    SINCE, STREAM_AFTER, WAIT,
 };
 
 /// What is said of a route.
@@ -111,12 +112,7 @@ pub(super) const DOCS: &[Doc] = &[
             ),
             "EventPage",
         ),
-        &[
-            AFTER,
-            LIMIT,
-            ("max_bytes", "Count", "At most so many bytes of events."),
-            BODIES,
-        ],
+        &[AFTER, LIMIT, MAX_BYTES, BODIES],
     ),
     query(
         body(
@@ -193,7 +189,7 @@ pub(super) const DOCS: &[Doc] = &[
                 "How it is looked for: in capitals or not, as it stands, or as a pattern.",
             ),
             AFTER,
-            LIMIT,
+            FOUND_LIMIT,
         ],
     ),
     schema(
@@ -246,7 +242,7 @@ pub(super) const DOCS: &[Doc] = &[
                 "Text",
                 "Changes behind this place: `next` of the page before.",
             ),
-            LIMIT,
+            CHANGES_LIMIT,
         ],
     ),
     text(
@@ -312,20 +308,26 @@ pub(super) const DOCS: &[Doc] = &[
     Doc {
         status: 201,
         body: Some("Share"),
-        ..post(
-            "/api/v1/sessions/{session}/shares",
-            "share",
-            "Make a link that shows the session",
+        ..schema(
+            post(
+                "/api/v1/sessions/{session}/shares",
+                "share",
+                "Make a link that shows the session",
+            ),
+            "Shared",
         )
     },
     query(
         Doc {
             method: "DELETE",
             body: Some("Link"),
-            ..post(
-                "/api/v1/sessions/{session}/shares",
-                "unshare",
-                "Take links back",
+            ..schema(
+                post(
+                    "/api/v1/sessions/{session}/shares",
+                    "unshare",
+                    "Take links back",
+                ),
+                "Revoked",
             )
         },
         &[LINK],

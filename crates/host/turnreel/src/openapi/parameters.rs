@@ -10,7 +10,11 @@ pub(super) type Parameter = (&'static str, &'static str, &'static str);
 pub(super) const AFTER: Parameter = ("after", "Cursor", "Events behind this place.");
 pub(super) const STREAM_AFTER: Parameter = ("after", "StreamCursor", "Events behind this place.");
 pub(super) const AFTER_ID: Parameter = ("after", "Text", "Sessions whose id comes after this one.");
-pub(super) const LIMIT: Parameter = ("limit", "Count", "At most so many.");
+pub(super) const LIMIT: Parameter = ("limit", "Limit", "At most so many.");
+pub(super) const FOUND_LIMIT: Parameter = ("limit", "FoundLimit", "At most so many.");
+pub(super) const CHANGES_LIMIT: Parameter = ("limit", "ChangesLimit", "At most so many.");
+pub(super) const MAX_BYTES: Parameter =
+    ("max_bytes", "PageBytes", "At most so many bytes of events.");
 pub(super) const WAIT: Parameter = (
     "wait",
     "Text",

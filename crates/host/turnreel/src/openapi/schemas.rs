@@ -220,7 +220,30 @@ fn asked() -> Value {
             "properties": {"id": {"type": "string"}},
             "additionalProperties": false,
         },
+        "Shared": {
+            "type": "object",
+            "required": ["id", "url", "token", "session", "expiresMs"],
+            "properties": {
+                "id": {"type": "string"}, "url": {"type": "string"}, "session": {"type": "string"},
+                "token": {"type": "string", "description": "It is shown this once."},
+                "expiresMs": {"type": "integer"},
+            },
+        },
+        "Revoked": {
+            "type": "object",
+            "required": ["revoked"],
+            "properties": {"revoked": {"type": "integer", "minimum": 0}},
+        },
+        "Limit": most(1000, 1000),
+        "FoundLimit": most(50, 100),
+        "ChangesLimit": most(100, 1000),
+        "PageBytes": most(1024 * 1024, 1024 * 1024),
     })
+}
+
+/// How many of something, at most.
+fn most(usual: u64, most: u64) -> Value {
+    json!({"type": "integer", "minimum": 1, "maximum": most, "default": usual, "description": "What is beyond is taken for the nearest."})
 }
 
 /// How far each session is at a server.
@@ -327,5 +350,8 @@ fn session(text: &Value, count: &Value) -> Value {
     let said = "Its log was packed away, and is fetched when somebody asks for it.";
     // One macro takes no more.
     schema["properties"]["packed"] = json!({"type": "boolean", "description": said});
+    let said =
+        "Whether the agent does not say where it works: `cwd` is where `turnreel pipe` runs.";
+    schema["properties"]["cwdGuessed"] = json!({"type": "boolean", "description": said});
     schema
 }

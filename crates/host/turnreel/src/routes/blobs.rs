@@ -184,7 +184,7 @@ mod tests {
         state.store.blobs().look_elsewhere(Box::new(elsewhere));
         let mut reading = JoinSet::new();
         for _ in 0..CLIENTS {
-            let grant = Extension(Arc::new(Grant::everything()));
+            let grant = Extension(Arc::new(Grant::everything(1)));
             let path = Path("0".repeat(64));
             reading.spawn(read(
                 FromState(state.clone()),

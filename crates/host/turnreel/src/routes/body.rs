@@ -64,7 +64,10 @@ pub(super) fn must_be_json(state: &State, headers: &HeaderMap) -> Result<(), Api
     if is_gzip && state.settings.gzip {
         return Ok(());
     }
-    must_be_plain(headers)
+    must_be_plain(headers).map_err(|why| match state.settings.gzip {
+        true => encoding("of compressed bodies, those that are packed by gzip are taken"),
+        false => why,
+    })
 }
 
 fn is_identity(headers: &HeaderMap) -> bool {
@@ -80,12 +83,15 @@ pub(super) fn must_be_plain(headers: &HeaderMap) -> Result<(), ApiError> {
     match headers.get(header::CONTENT_ENCODING) {
         None => Ok(()),
         Some(value) if value.as_bytes().eq_ignore_ascii_case(b"identity") => Ok(()),
-        Some(_) => Err(ApiError::new(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "bad_content_encoding",
+        Some(_) => Err(encoding(
             "compressed bodies are not taken; with `--gzip-bodies` JSON may be packed by gzip",
         )),
     }
+}
+
+fn encoding(message: &str) -> ApiError {
+    let code = "bad_content_encoding";
+    ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, code, message)
 }
 
 /// A body in memory, and its part of what all bodies together may take there.

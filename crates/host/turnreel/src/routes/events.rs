@@ -292,7 +292,7 @@ mod tests {
             });
             post(
                 FromState(state.clone()),
-                Extension(Arc::new(Grant::everything())),
+                Extension(Arc::new(Grant::everything(1))),
                 Path("s1".to_owned()),
                 Query(PostQuery { atomic: None }),
                 HeaderMap::from_iter(headers),

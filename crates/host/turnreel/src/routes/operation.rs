@@ -89,6 +89,9 @@ pub(super) async fn ready(FromState(state): FromState<State>) -> (StatusCode, Js
         let why = "sessions take no more events: the disk refused";
         degraded.push(json!({"what": "store", "why": why, "sessions": found.degraded}));
     }
+    if state.access.tokens.are_unreadable() {
+        degraded.push(json!({"what": "tokens", "why": "tokens that were made cannot be read"}));
+    }
     for (what, is_full) in full {
         if is_full {
             degraded.push(json!({"what": what, "why": "there is no room for more"}));

@@ -31,7 +31,9 @@ fn answer_tagged(text: String, tag: &str, asked: &HeaderMap) -> Response {
     if is_known(asked, tag) {
         return with_tag(StatusCode::NOT_MODIFIED.into_response(), tag);
     }
-    let part = Part::asked(asked, tag, text.len());
+    let Some(part) = Part::asked(asked, tag, text.len()) else {
+        return outside(text.len());
+    };
     let mut bytes = text.into_bytes();
     bytes.truncate(part.to);
     bytes.drain(..part.from);
@@ -62,7 +64,9 @@ pub(super) async fn answer_body(
             StoredBody::Text(text) => text.len(),
             StoredBody::File(file) => usize::try_from(file.bytes).unwrap_or(usize::MAX),
         };
-        let part = Part::asked(asked, &tag, len);
+        let Some(part) = Part::asked(asked, &tag, len) else {
+            return Ok(outside(len));
+        };
         let bytes = match body {
             StoredBody::Text(text) => {
                 let mut bytes = text.into_bytes();
@@ -123,7 +127,8 @@ struct Part {
 }
 
 impl Part {
-    fn asked(asked: &HeaderMap, tag: &str, len: usize) -> Part {
+    /// What is asked for; `None` where it lies outside.
+    fn asked(asked: &HeaderMap, tag: &str, len: usize) -> Option<Part> {
         // A range of what the client has the beginning of; of another text it would be a wrong middle.
         let same = asked
             .get(header::IF_RANGE)
@@ -135,21 +140,18 @@ impl Part {
             .and_then(|value| parse_range(value, len));
         let (status, from, to, content_range) = match range {
             None => (StatusCode::OK, 0, len, None),
-            Some(Err(())) => {
-                let value = format!("bytes */{len}");
-                (StatusCode::RANGE_NOT_SATISFIABLE, 0, 0, Some(value))
-            }
+            Some(Err(())) => return None,
             Some(Ok((from, to))) => {
                 let value = format!("bytes {from}-{}/{len}", to - 1);
                 (StatusCode::PARTIAL_CONTENT, from, to, Some(value))
             }
         };
-        Part {
+        Some(Part {
             status,
             from,
             to,
             content_range,
-        }
+        })
     }
 
     /// An answer that has these bytes, which are as many as the part has.
@@ -163,6 +165,19 @@ impl Part {
         }
         response
     }
+}
+
+/// To who asks for what lies behind the end.
+fn outside(len: usize) -> Response {
+    let message = format!("the range lies outside: there are {len} bytes");
+    let refusal = ApiError::new(StatusCode::RANGE_NOT_SATISFIABLE, "bad_range", message);
+    let mut response = refusal.into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    if let Ok(value) = HeaderValue::try_from(format!("bytes */{len}")) {
+        headers.insert(header::CONTENT_RANGE, value);
+    }
+    response
 }
 
 /// Adds the tag, and that it is to be asked for each time where nothing else was said.

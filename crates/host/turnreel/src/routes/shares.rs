@@ -54,15 +54,21 @@ pub(super) async fn create(
         share: true,
     };
     let dir = state.store.dir().to_owned();
-    let (token, record) = tokio::task::spawn_blocking(move || tokens::create(&dir, wanted))
-        .await?
-        .map_err(refused)?;
-    // The name by which we were asked is one by which we can be asked again; the guard has seen to that. A page behind a
-    // proxy with TLS says so with its origin.
-    let host = only(&headers, &header::HOST).unwrap_or_default();
-    let origin = only(&headers, &header::ORIGIN)
-        .filter(|origin| origin.split_once("://").is_some_and(|(_, of)| of == host));
-    let base = origin.map_or_else(|| format!("http://{host}"), str::to_owned);
+    let (token, record) =
+        tokio::task::spawn_blocking(move || tokens::create(&dir, wanted)).await??;
+    // Where we were not told how we are reached: a page behind a proxy says so with its origin, whatever the proxy makes of
+    // the host; and the name by which we were asked is one by which we can be asked again. The guard has seen to that.
+    let base = match (
+        state.public_url.get(),
+        state.access.hosts.own_origin(&headers),
+    ) {
+        (Some(base), _) => base.clone(),
+        (None, Some(origin)) => origin.to_owned(),
+        (None, None) => {
+            let host = only(&headers, &header::HOST).unwrap_or_default();
+            format!("http://{host}")
+        }
+    };
     let answer = json!({
         "id": record.id,
         "url": format!("{base}/#token={token}&session={session}"),
@@ -111,9 +117,7 @@ pub(super) async fn revoke(
             && record.session.as_deref() == Some(session.as_str())
             && named.id.as_ref().is_none_or(|id| *id == record.id)
     };
-    let n_revoked = tokio::task::spawn_blocking(move || tokens::revoke(&dir, which))
-        .await?
-        .map_err(refused)?;
+    let n_revoked = tokio::task::spawn_blocking(move || tokens::revoke(&dir, which)).await??;
     if names_one && n_revoked == 0 {
         return Err(ApiError::not_found());
     }
@@ -141,11 +145,4 @@ fn session_of(state: &State, session: &str) -> Result<SessionId, ApiError> {
     let id = SessionId::parse(session)?;
     state.live(&id).ok_or_else(ApiError::no_session)?;
     Ok(id)
-}
-
-/// The cause names paths of this machine: it stays in our own log.
-fn refused(why: String) -> ApiError {
-    tracing::error!("{why}");
-    let message = "the server could not write its tokens; its log says why";
-    ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
 }

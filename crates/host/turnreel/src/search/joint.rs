@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use chat_feed::find::cleaned;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -23,10 +24,13 @@ pub(super) struct Piece<'l> {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct PiecePayload<'l> {
-    #[serde(borrow)]
+    /// A tool's pieces call it otherwise.
+    #[serde(borrow, alias = "chunk")]
     pub(super) text: Cow<'l, str>,
     #[serde(borrow, rename = "toolCallId", default)]
     pub(super) tool_call_id: Option<Cow<'l, str>>,
+    #[serde(borrow, default)]
+    pub(super) stream: Option<Cow<'l, str>>,
     #[serde(default)]
     pub(super) part: Value,
 }
@@ -36,12 +40,13 @@ impl Piece<'_> {
         self.event_type.ends_with("_chunk")
     }
 
-    pub(super) fn of(&self) -> [Value; 4] {
+    pub(super) fn of(&self) -> [Value; 5] {
         let value = |text: &Option<Cow<'_, str>>| text.as_deref().map_or(Value::Null, Value::from);
         [
             Value::from(&*self.event_type),
             value(&self.response_id),
             value(&self.payload.tool_call_id),
+            value(&self.payload.stream),
             self.payload.part.clone(),
         ]
     }
@@ -50,8 +55,8 @@ impl Piece<'_> {
 /// The end of the text that came last in pieces.
 #[derive(Debug, Default)]
 pub(super) struct Joint {
-    /// Type, response or call, and part: what the pieces have in common.
-    of: [Value; 4],
+    /// Type, response or call, stream and part: what the pieces have in common.
+    of: [Value; 5],
     tail: String,
 }
 
@@ -60,9 +65,8 @@ impl Joint {
     pub(super) fn find(&mut self, event: &Value, texts: &mut Texts<'_>) -> Option<String> {
         let payload = &event["payload"];
         let kind = event["type"].as_str().unwrap_or_default();
-        let text = payload["text"]
-            .as_str()
-            .filter(|_| kind.ends_with("_chunk"));
+        let text = payload["text"].as_str().or(payload["chunk"].as_str());
+        let text = text.filter(|_| kind.ends_with("_chunk"));
         let Some(text) = text else {
             return texts.find_in(payload);
         };
@@ -70,6 +74,7 @@ impl Joint {
             event["type"].clone(),
             event["responseId"].clone(),
             payload["toolCallId"].clone(),
+            payload["stream"].clone(),
             payload["part"].clone(),
         ];
         let found = self.take(of, text, texts.needle(), true);
@@ -79,7 +84,7 @@ impl Joint {
     /// What is found in the next piece's text or over the joint before it; without `may_be_in` over the joint alone.
     pub(super) fn take(
         &mut self,
-        of: [Value; 4],
+        of: [Value; 5],
         text: &str,
         needle: &Needle,
         may_be_in: bool,
@@ -88,6 +93,7 @@ impl Joint {
             self.tail.clear();
             self.of = of;
         }
+        let text = &*cleaned(text);
         let before = self.tail.len();
         self.tail.push_str(text);
         let reach = match text.char_indices().nth(needle.n_chars()) {

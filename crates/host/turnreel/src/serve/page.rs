@@ -31,8 +31,10 @@ pub(super) fn page_at(url: &str, token: &str) -> String {
     format!("{url}/#token={token}")
 }
 
+/// Says where the page is: to those who come by the public address there, and to who is at this machine.
 pub(super) fn announce(
     url: &str,
+    public_url: Option<&str>,
     token: &str,
     ready_json: bool,
     dir: &Path,
@@ -44,9 +46,11 @@ pub(super) fn announce(
             serde_json::json!({"url": url, "token": token})
         ));
     }
+    let public = public_url.map(|url| format!("  {}\n", page_at(url, token)));
+    let public = public.unwrap_or_default();
     let report = report.map_or_else(String::new, |report| format!("\n{report}"));
     print(&format!(
-        "turnreel is serving {}\n{report}\n  {}\n\nPress ctrl-c to stop.\n",
+        "turnreel is serving {}\n{report}\n{public}  {}\n\nPress ctrl-c to stop.\n",
         dir.display(),
         page_at(url, token)
     ))

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use super::{MAX_TOKENS, Record, change, read};
+use super::{MAX_TOKENS, Record, Refusal, change, read};
 
 /// What came of [`merge`].
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ pub(crate) struct Merged {
 /// # Errors
 ///
 /// Where the file refuses or is damaged.
-pub(crate) fn merge(dir: &Path, theirs: &BTreeMap<String, String>) -> Result<Merged, String> {
+pub(crate) fn merge(dir: &Path, theirs: &BTreeMap<String, String>) -> Result<Merged, Refusal> {
     let theirs = theirs
         .iter()
         .filter_map(|(id, told)| Some((id.as_str(), serde_json::from_str::<Record>(told).ok()?)))
@@ -39,7 +39,7 @@ pub(crate) fn merge(dir: &Path, theirs: &BTreeMap<String, String>) -> Result<Mer
     for record in ours.iter().filter(|record| !record.is_forgotten()) {
         let told = theirs.get(record.id.as_str());
         if told.is_none_or(|told| !told.is_revoked() && record.is_revoked()) {
-            let told = serde_json::to_string(record).map_err(|why| why.to_string())?;
+            let told = serde_json::to_string(record).map_err(|why| Refusal::Io(why.to_string()))?;
             merged.unknown_there.push((record.id.clone(), told));
         }
     }

@@ -309,7 +309,10 @@ fn every_route_asks_for_token_scope_session_origin_and_host() {
         let answers = |head: Head<'_>| head.send(&server).0;
         let name = format!("{method} {route}");
         let foreign_host = head(Some("evil.example:PORT"), None, token);
-        assert_eq!(answers(foreign_host), 421, "{name}");
+        // Who looks whether the server is well may know no more than an address.
+        let is_health = ["/healthz", "/readyz"].contains(&path);
+        let refused = if is_health { expected } else { 421 };
+        assert_eq!(answers(foreign_host), refused, "{name}");
         if scope == "public" {
             assert_eq!(answers(head(own, None, None)), expected, "{name}");
             continue;
@@ -473,7 +476,8 @@ fn answer_to(server: &Server, case: &Value, what: &str, token: Option<&str>) -> 
         Some(head.send(server).0)
     };
     match what {
-        "GET /healthz" => ask("GET", "/healthz", ""),
+        // It is the host that counts, and health is told under any.
+        "GET /healthz" => ask("GET", "/api/v1/openapi.json", ""),
         // A socket is for many sessions; one for a single session says so, and learns here that it is not there.
         "WS upgrade" => ask("GET", "/api/v1/ws?session=s1", UPGRADE),
         "POST ingest (CSRF simple-request check)" => {
@@ -615,7 +619,7 @@ fn a_target_that_names_a_host_names_this_server() {
     let server = Server::start(dir.path());
     let answer_to = |target: &str| plain("GET", target, Some(&server.token)).send(&server).0;
     let own = server.address();
-    for path in ["/healthz", "/api/v1/sessions"] {
+    for path in ["/", "/api/v1/sessions"] {
         assert_eq!(answer_to(&format!("http://{own}{path}")), 200, "{path}");
         for evil in [
             "evil.example",
@@ -626,6 +630,126 @@ fn a_target_that_names_a_host_names_this_server() {
             let target = format!("http://{evil}{path}");
             assert_eq!(answer_to(&target), 421, "{target}");
         }
+    }
+}
+
+#[test]
+fn a_name_is_answered_to_however_its_port_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let more = [
+        "--no-examples",
+        "--host",
+        "feed.example,tls.example:443,odd.example:8443,[2001:db8::7]",
+    ];
+    let server = Server::start_on(dir.path(), "127.0.0.1:0", &more);
+    let answer = |host: &str, origin: Option<&str>| {
+        let mut head = plain("GET", "/api/v1/sessions", Some(&server.token));
+        (head.host, head.origin) = (Some(host), origin);
+        head.send(&server).0
+    };
+    for host in [
+        "feed.example",
+        "feed.example:80",
+        "feed.example:443",
+        "feed.example:PORT",
+        "Feed.Example.",
+        "feed.example.:PORT",
+        "tls.example",
+        "tls.example:443",
+        "odd.example:8443",
+        "[2001:db8::7]",
+        "[2001:db8::7]:PORT",
+    ] {
+        assert_eq!(answer(host, None), 200, "{host}");
+        let origin = format!("https://{host}");
+        assert_eq!(answer(host, Some(&origin)), 200, "{origin}");
+    }
+    for host in [
+        "feed.example:PORT2",
+        "feed.example..",
+        "tls.example:80",
+        "tls.example:PORT",
+        "odd.example",
+        "odd.example:PORT",
+        "sub.feed.example",
+        "feed.example.evil.example",
+        "2001:db8::7",
+    ] {
+        assert_eq!(answer(host, None), 421, "{host}");
+        let origin = format!("https://{host}");
+        assert_eq!(answer("feed.example", Some(&origin)), 403, "{origin}");
+    }
+    let mut head = plain("GET", "/api/v1/sessions", Some(&server.token));
+    head.host = Some("10.0.0.9:PORT");
+    let named = format!("10.0.0.9:{}", server.port());
+    let (status, _, body) = server.exchange(
+        "GET",
+        &format!("http://{named}/api/v1/sessions"),
+        Some(&server.token),
+        "",
+        "",
+    );
+    assert_eq!((status, head.send(&server).0), (421, 421));
+    assert!(body.contains(&named) && body.contains("--host"), "{body}");
+}
+
+#[test]
+fn the_public_name_is_answered_to_also_where_a_proxy_leaves_its_port_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let more = ["--no-examples", "--public-url", "https://X.example:8443/a"];
+    let server = Server::start_on(dir.path(), "127.0.0.1:0", &more);
+    let answer = |host: &str, origin: Option<&str>| {
+        let mut head = plain("GET", "/api/v1/sessions", Some(&server.token));
+        (head.host, head.origin) = (Some(host), origin);
+        head.send(&server).0
+    };
+    let page = Some("https://x.example:8443");
+    for host in ["x.example", "x.example:8443"] {
+        assert_eq!(
+            (answer(host, None), answer(host, page)),
+            (200, 200),
+            "{host}"
+        );
+    }
+    // A page at another port of it is another's.
+    assert_eq!(answer("x.example", Some("https://x.example")), 403);
+    assert_eq!(answer("x.example:PORT", None), 421);
+}
+
+#[test]
+fn a_share_link_leads_where_the_one_who_made_it_came() {
+    let dir = tempfile::tempdir().unwrap();
+    let link = |server: &Server, host: &str, origin: Option<&str>| {
+        let more = "Content-Type: application/json\r\nContent-Length: 2\r\n";
+        let path = "/api/v1/sessions/s1/shares";
+        let mut text = format!("POST {path} HTTP/1.1\r\nHost: {host}\r\n");
+        if let Some(origin) = origin {
+            text.push_str(&format!("Origin: {origin}\r\n"));
+        }
+        text.push_str(&format!(
+            "Authorization: Bearer {}\r\n{more}Connection: close\r\n\r\n{{}}",
+            server.token
+        ));
+        let answer = server.raw_answer(&text);
+        let at = answer.find("\"url\":\"").expect(&answer) + 7;
+        answer[at..].split("/#").next().unwrap().to_owned()
+    };
+    let more = ["--no-examples", "--host", "feed.example"];
+    let mut server = Server::start_on(dir.path(), "127.0.0.1:0", &more);
+    server.post("s1", &chunks(1, 1));
+    let own = server.address();
+    assert_eq!(link(&server, &own, None), format!("http://{own}"));
+    assert_eq!(link(&server, "feed.example", None), "http://feed.example");
+    // The page behind a proxy, which leaves the name or not.
+    let page = Some("https://feed.example");
+    assert_eq!(link(&server, "feed.example", page), "https://feed.example");
+    assert_eq!(link(&server, &own, page), "https://feed.example");
+    server.stop();
+    let more = ["--no-examples", "--public-url", "https://x.example/feed/"];
+    let server = Server::start_on(dir.path(), "127.0.0.1:0", &more);
+    let own = server.address();
+    for (host, origin) in [(&*own, None), ("x.example", Some("https://x.example"))] {
+        assert_eq!(link(&server, host, origin), "https://x.example/feed");
     }
 }
 
@@ -668,6 +792,18 @@ fn packed_bodies_are_taken_where_that_is_asked_for_and_within_bounds() {
     assert_eq!(post(&on, &packed[..packed.len() - 9]), 400);
     // Within the limit, and beyond all proportion.
     assert_eq!(post(&on, &gzip_of_zeros(4)), 413);
+    // What is packed otherwise is told what is taken there.
+    for (server, said) in [
+        (&on, "packed by gzip are taken"),
+        (&off, "with `--gzip-bodies`"),
+    ] {
+        let more =
+            "Content-Type: application/json\r\nContent-Encoding: br\r\nContent-Length: 2\r\n";
+        let path = "/api/v1/sessions/s1/events";
+        let (status, _, body) = server.exchange("POST", path, Some(&server.token), more, "[]");
+        assert_eq!(status, 415);
+        assert!(body.contains(said), "{body}");
+    }
 }
 
 /// The status for who sends these parts with pauses and then nothing, where it is this one. A machine that stops for a moment

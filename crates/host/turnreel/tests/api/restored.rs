@@ -152,3 +152,44 @@ fn a_numbered_batch_that_the_log_before_had_is_stored_in_the_one_in_its_place() 
     let (_, all) = page(&server, "");
     assert_eq!(all["events"].as_array().unwrap().len(), 4, "{all}");
 }
+
+#[test]
+fn a_place_in_what_came_behind_a_backup_is_no_place_in_what_comes_behind_it_once_it_is_put_back() {
+    let (dir, backup) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let copy = |from: &Path, to: &Path| {
+        for entry in std::fs::read_dir(from).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_file() {
+                std::fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
+            }
+        }
+    };
+    let run = |from: u64, to: u64| {
+        let mut server = Server::start(dir.path());
+        server.post("s1", &chunks(from, to));
+        let (_, page) = page(&server, "limit=1000");
+        assert!(server.stop().success());
+        page
+    };
+    run(1, 1);
+    copy(dir.path(), backup.path());
+    let before = run(2, 3);
+    for entry in std::fs::read_dir(dir.path()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    copy(backup.path(), dir.path());
+    let after = run(12, 13);
+    assert_eq!((&before["head"], &after["head"]), (&json!(3), &json!(3)));
+    let server = Server::start(dir.path());
+    let epoch = before["epoch"].as_str().unwrap();
+    let (status, answer) = page(&server, &format!("after=v1.{epoch}.3"));
+    assert_eq!(
+        (status, &answer["error"]["code"]),
+        (410, &json!("cursor_unknown"))
+    );
+    let hello = server.socket().open(1, "s1", Some((epoch, 3)));
+    assert_eq!(hello["resume"], "reset", "{hello}");
+}

@@ -506,6 +506,16 @@ fn a_disk_that_is_full_before_the_first_line_leaves_no_session() {
     room_for(&server, "unlimited");
     assert_eq!(server.post("s1", &chunks(1, 3)).0, 200);
     assert_eq!(server.all("s1", 10).len(), 3);
+    // So it is with links.
+    let link = || server.ask("POST", "/api/v1/sessions/s1/shares", &server.token, "{}");
+    room_for(&server, "0");
+    let (status, answer) = link();
+    assert_eq!(
+        (status, &answer["error"]["code"]),
+        (507, &json!("disk_full"))
+    );
+    room_for(&server, "unlimited");
+    assert_eq!(link().0, 201);
     server.kill();
     std::fs::write(&path, "").unwrap();
     let server = Server::start_on(dir.path(), "127.0.0.1:0", &["--no-examples"]);

@@ -1,8 +1,8 @@
 //! Tokens with scopes, a session and an end; links; what each opens and when it no longer does.
 
 use crate::support::events::Stream;
-use crate::support::{self, Server, chunks, make_token, soon, token_command};
-use serde_json::json;
+use crate::support::{self, Server, chunks, command, make_token, soon, token_command};
+use serde_json::{Value, json};
 use tungstenite::client::IntoClientRequest;
 
 fn text(output: &std::process::Output) -> String {
@@ -20,7 +20,16 @@ fn a_token_is_made_listed_used_and_taken_back() {
     );
     let list = text(&token_command(dir.path(), "list", &[]));
     let columns: Vec<_> = list.trim_end().split('\t').collect();
-    assert_eq!(columns[1..], ["read", "*", "-", "the wall screen"]);
+    assert_eq!(
+        columns[1..],
+        ["read", "*", "1 min ago", "-", "the wall screen"]
+    );
+    let json = text(&token_command(dir.path(), "list", &["--json"]));
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json[0]["id"], columns[0]);
+    assert_eq!(json[0]["scopes"], json!(["read"]));
+    assert!(json[0]["createdMs"].as_i64().unwrap() > 0 && json[0]["expiresMs"].is_null());
+    assert!(!json.to_string().contains("sha256"));
     assert!(!list.contains(&token), "{list}");
     let (status, page) = server.ask("GET", "/api/v1/sessions/s1/events", &token, "");
     assert_eq!(status, 200, "{page}");
@@ -98,6 +107,17 @@ fn tokens_lie_as_hashes_in_a_file_of_their_owner() {
     use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("data");
+    // A folder that is named and not there is misspelt, and no server would know the token.
+    for command in ["create", "list", "rotate"] {
+        let more: &[&str] = match command {
+            "create" => &["--scope", "read"],
+            _ => &[],
+        };
+        let refused = token_command(&data, command, more);
+        assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+        assert!(!data.exists() && refused.stdout.is_empty());
+    }
+    drop(Server::start(&data));
     let output = token_command(&data, "create", &["--scope", "ingest,read"]);
     let token = text(&output).trim().to_owned();
     assert_eq!(token.len(), 43);
@@ -323,7 +343,7 @@ fn beyond_this_machine_only_with_tokens_of_their_own() {
     ];
     let server = Server::start_on(dir.path(), "0.0.0.0:0", &more);
     let asked = |host: &str| {
-        let request = format!("GET /healthz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        let request = format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
         let address = format!("127.0.0.1:{}", server.port());
         let mut stream = std::net::TcpStream::connect(address).unwrap();
         std::io::Write::write_all(&mut stream, request.as_bytes()).unwrap();
@@ -431,4 +451,84 @@ fn who_makes_a_token_for_no_session_sees_so() {
     };
     assert_eq!(post("build-1"), 200);
     assert_ne!(post("build-10"), 200);
+}
+
+#[test]
+fn a_damaged_file_of_tokens_is_told_and_those_who_come_with_one_wait() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = Server::start(dir.path());
+    server.post("s1", &chunks(1, 1));
+    let token = make_token(&server, &["--scope", "read"]);
+    server.stop();
+    let path = dir.path().join("tokens.json");
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    let server = Server::start(dir.path());
+    let events = "/api/v1/sessions/s1/events";
+    let ready = server.get("/readyz");
+    assert_eq!(
+        (ready.0, &ready.1["degraded"][0]["what"]),
+        (503, &json!("tokens"))
+    );
+    let (status, head, body) = server.exchange("GET", events, Some(&token), "", "");
+    assert_eq!(status, 503);
+    assert!(
+        head.contains("retry-after: 5") && body.contains("tokens_unreadable"),
+        "{head}{body}"
+    );
+    // Who offers none is none of them, and the server's own opens as ever.
+    assert_eq!(server.exchange("GET", events, None, "", "").0, 401);
+    assert_eq!(server.get(events).0, 200);
+    std::fs::write(&path, &whole).unwrap();
+    soon("the tokens are good again", || {
+        server.ask("GET", events, &token, "").0 == 200
+    });
+    assert_eq!(server.get("/readyz").0, 200);
+    assert_eq!(server.ask("GET", events, "another", "").0, 401);
+}
+
+#[test]
+fn a_link_for_which_there_is_no_room_is_refused_by_what_is_full() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    server.post("s1", &chunks(1, 1));
+    let full: Vec<Value> = (0..10_000)
+        .map(|n| {
+            json!({"id": format!("t{n}"), "sha256": "0".repeat(64), "scopes": ["read"], "createdMs": 1})
+        })
+        .collect();
+    std::fs::write(dir.path().join("tokens.json"), json!(full).to_string()).unwrap();
+    let (status, answer) = server.ask("POST", "/api/v1/sessions/s1/shares", &server.token, "{}");
+    assert_eq!(
+        (status, &answer["error"]["code"]),
+        (409, &json!("too_many_tokens"))
+    );
+}
+
+#[test]
+fn the_servers_own_token_is_another_at_once_and_the_one_before_opens_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    server.post("s1", &chunks(1, 1));
+    let mut socket = server.socket();
+    socket.open(1, "s1", None);
+    let rotated = token_command(dir.path(), "rotate", &[]);
+    assert!(rotated.status.success(), "{rotated:?}");
+    let token = text(&rotated).trim().to_owned();
+    assert_ne!(token, server.token);
+    assert_eq!(
+        std::fs::read_to_string(dir.path().join("token")).unwrap(),
+        token
+    );
+    let sessions = "/api/v1/sessions";
+    assert_eq!(server.ask("GET", sessions, &server.token, "").0, 401);
+    assert_eq!(server.ask("GET", sessions, &token, "").0, 200);
+    assert_eq!(socket.close_code(), Some(4001));
+    // A pipe takes it from where it took the one before.
+    let event = br#"{"id":"a","timestamp":1,"sessionId":"s2","type":"user_message","payload":{"text":"Hi"}}"#;
+    let pipe = command::start_at(dir.path(), "pipe", &["--wait", "60"]);
+    let piped = command::finish(pipe, event);
+    assert_eq!(command::text(&piped.stderr), "");
+    let listed = server.ask("GET", "/api/v1/sessions/s2/events", &token, "");
+    assert_eq!(listed.0, 200, "{listed:?}");
 }

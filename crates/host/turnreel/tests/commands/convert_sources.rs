@@ -472,6 +472,98 @@ fn what_is_not_one_run_is_not_merged() {
     assert_eq!(output.status.code(), Some(2));
 }
 
+/// What a stream tells of `/compact` has no words of the person's, and what hooks tell of it no figures.
+#[test]
+fn a_compaction_that_was_asked_for_is_told_once_behind_its_prompt() {
+    let dir = tempfile::tempdir().unwrap();
+    let named = |name: &str| dir.path().join(name);
+    let (hooks, stream, log) = (named("hooks.jsonl"), named("out.jsonl"), named("log.jsonl"));
+    let at = |seconds: u32| format!("2026-01-01T00:00:{seconds:02}.000Z");
+    write(
+        &hooks,
+        &[
+            json!({"hook_event_name": "SessionStart", "session_id": "s1", "cwd": "/w", "source": "startup"}),
+            json!({"hook_event_name": "PostCompact", "session_id": "s1", "cwd": "/w", "trigger": "manual", "compact_summary": "Short"}),
+        ],
+    );
+    write(
+        &stream,
+        &[
+            json!({"type": "system", "subtype": "init", "session_id": "s1", "uuid": "i1", "cwd": "/w"}),
+            json!({"type": "system", "subtype": "compact_boundary", "session_id": "s1", "uuid": "b1",
+                "compact_metadata": {"trigger": "manual", "pre_tokens": 9}}),
+            json!({"type": "result", "subtype": "success", "is_error": false, "session_id": "s1", "uuid": "r1", "result": ""}),
+        ],
+    );
+    let said = |uuid: &str, seconds: u32, text: &str| {
+        json!({"type": "user", "uuid": uuid, "sessionId": "s1", "cwd": "/w", "version": "2.1.330", "timestamp": at(seconds),
+            "promptId": "p1", "message": {"role": "user", "content": text}})
+    };
+    let command = "<command-name>/compact</command-name><command-message>compact</command-message><command-args></command-args>";
+    write(
+        &log,
+        &[
+            json!({"type": "system", "subtype": "compact_boundary", "sessionId": "s1", "uuid": "b1", "timestamp": at(5),
+                "compactMetadata": {"trigger": "manual", "preTokens": 9}}),
+            said("u1", 3, command),
+            said(
+                "o1",
+                6,
+                "<local-command-stdout>Compacted</local-command-stdout>",
+            ),
+        ],
+    );
+    for paths in [[&hooks, &stream, &log], [&log, &stream, &hooks]] {
+        let paths = paths.map(PathBuf::as_path);
+        let merged = events(&paths, &["--merge"]);
+        let taken_back: Vec<&Value> = merged
+            .iter()
+            .filter_map(|event| event["payload"]["eventIds"].as_array())
+            .flatten()
+            .collect();
+        let stand = merged
+            .iter()
+            .filter(|event| !taken_back.contains(&&event["id"]));
+        let told: Vec<String> = stand
+            .filter_map(|event| match event["type"].as_str().unwrap() {
+                kind @ ("turn_start" | "turn_end" | "user_message") => Some(kind.to_owned()),
+                "compaction" => Some(format!("compaction {}", event["payload"]["tokensBefore"])),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(
+            told,
+            ["turn_start", "user_message", "compaction 9", "turn_end"],
+            "{paths:?}"
+        );
+    }
+}
+
+#[test]
+fn of_a_stream_that_went_on_in_another_session_the_first_is_merged() {
+    let dir = tempfile::tempdir().unwrap();
+    let (hooks, stream) = (dir.path().join("hooks.jsonl"), dir.path().join("out.jsonl"));
+    write(&hooks, &hooks_and_log("s1").0);
+    let init = |session: &str| json!({"type": "system", "subtype": "init", "session_id": session, "uuid": session, "cwd": "/w"});
+    write(&stream, &[init("s1"), init("s2")]);
+    let output = convert(&[&hooks, &stream], &["--merge"]);
+    assert_eq!(output.status.code(), Some(1));
+    let left_out = told(&output);
+    assert!(
+        left_out.contains("events of another session were left out of"),
+        "{left_out}"
+    );
+    assert!(
+        lines(&output)
+            .iter()
+            .all(|event| event["sessionId"] == "s1")
+    );
+    // By itself it is read as both.
+    let both = events(&[&stream], &[]);
+    let of = |id: &str| both.iter().filter(|event| event["sessionId"] == id).count();
+    assert_eq!((of("s1") > 0, of("s1") + of("s2")), (true, both.len()));
+}
+
 /// Hooks, stream and transcript of a run, in every order.
 #[test]
 fn it_does_not_matter_which_source_is_named_first() {

@@ -532,6 +532,8 @@ fn runs_that_say_the_same_are_turns_of_one_session() {
     let row = server.get("/api/v1/sessions").1["sessions"][0].clone();
     let here = std::env::current_dir().unwrap();
     assert_eq!(row["cwd"], here.to_str().unwrap(), "{row}");
+    // It is where the pipe runs; `codex exec -C` may run elsewhere.
+    assert_eq!(row["cwdGuessed"], true, "{row}");
     assert_eq!(row["status"], "ended", "{row}");
     let path = format!(
         "/api/v1/sessions/{}/events?limit=1000",

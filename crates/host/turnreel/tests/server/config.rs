@@ -115,7 +115,8 @@ fn a_file_that_says_what_is_no_option_stops_the_start() {
         ("rates = 1\n", "`rates` is no option"),
         ("rate = \"many\"\n", "invalid value 'many'"),
         ("rate = [1]\n", "`rate`: expected a text or a whole number"),
-        ("gzip-bodies = 1\n", "`gzip-bodies`: expected true or false"),
+        ("gzip-bodies = 2\n", "`gzip-bodies`: expected true or false"),
+        ("mask = \"maybe\"\n", "`mask`: expected true or false"),
         ("ready-json = true\n", "`ready-json` is no option"),
         // It lies in the folder that it would name.
         ("data = \"/elsewhere\"\n", "`data` is no option"),
@@ -127,6 +128,7 @@ fn a_file_that_says_what_is_no_option_stops_the_start() {
         assert_eq!(output.status.code(), Some(2), "{file}: {said}");
         assert!(said.contains(why), "{file}: {said}");
         assert!(said.contains("turnreel.toml"), "{file}: {said}");
+        assert!(!said.contains("Usage"), "{file}: {said}");
     }
     let output = config(dir.path(), &[], &["--config", "/nowhere/at/all.toml"]);
     assert_eq!(output.status.code(), Some(2));
@@ -148,6 +150,13 @@ fn a_switch_may_stand_in_the_environment_as_people_write_them() {
         assert_eq!(output.status.code(), Some(0), "{value}: {output:?}");
         let expected = format!("no-examples = {is_on}");
         assert!(said.contains(&expected), "{value}: {said}");
+        // The file takes the same words.
+        let in_file = format!("no-examples = \"{value}\"\n");
+        std::fs::write(dir.path().join("turnreel.toml"), in_file).unwrap();
+        if !value.is_empty() {
+            let text = told(dir.path(), &[], &[]);
+            assert!(text.contains(&format!("{expected}  # file")), "{text}");
+        }
     }
 }
 
@@ -208,4 +217,29 @@ fn the_server_goes_by_the_file() {
     assert_eq!(server.post("s1", &support::chunks(4, 6)).0, 429);
     let (_, list) = server.get("/api/v1/sessions");
     assert_eq!(list["sessions"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn names_and_addresses_that_cannot_be_are_refused_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    for (option, value) in [
+        ("--host", "feed.example:65536"),
+        ("--host", "feed.example:0"),
+        ("--host", "feed.example:"),
+        ("--host", "2001:db8::7"),
+        ("--host", "[feed.example]"),
+        ("--host", "https://feed.example"),
+        ("--host", "."),
+        ("--public-url", "feed.example"),
+        ("--public-url", "ftp://feed.example"),
+        ("--public-url", "https://feed.example?x"),
+        ("--public-url", "https:///path"),
+        ("--public-url", "https://feed.example:65536/"),
+    ] {
+        let output = config(dir.path(), &[], &[option, value]);
+        assert_eq!(output.status.code(), Some(2), "{option} {value}");
+    }
+    let text = told(dir.path(), &[], &["--public-url", "HTTPS://x.example/a"]);
+    let expected = "public-url = \"HTTPS://x.example/a\"  # option";
+    assert!(text.contains(expected), "{text}");
 }

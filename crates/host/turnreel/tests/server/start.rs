@@ -92,6 +92,30 @@ fn a_server_beyond_this_machine_is_found_here_at_an_address_that_it_answers_to()
     }
 }
 
+#[test]
+fn who_listens_on_all_addresses_without_a_name_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = support::token_command(dir.path(), "create", &["--scope", "read"]);
+    assert!(made.status.success(), "{made:?}");
+    let said = |more: &[&str]| {
+        let path = dir.path().join("said");
+        let mut command = Command::new(support::PROGRAM);
+        command.stderr(std::fs::File::create(&path).unwrap());
+        let more = [&["--no-examples"], more].concat();
+        let mut server = Server::start_by(command, dir.path(), "0.0.0.0:0", &more).unwrap();
+        assert!(server.stop().success());
+        std::fs::read_to_string(&path).unwrap()
+    };
+    let told = said(&[]);
+    assert!(told.contains("--host"), "{told}");
+    for named in [
+        ["--host", "feed.example"],
+        ["--public-url", "https://feed.example"],
+    ] {
+        assert_eq!(said(&named), "");
+    }
+}
+
 fn serve(data: &std::path::Path, listen: &str) -> std::process::Output {
     Command::new(support::PROGRAM)
         .args(["serve", "--listen", listen, "--no-examples", "--data"])

@@ -251,6 +251,16 @@ impl Server {
 }
 
 impl Server {
+    /// All that comes back to a request that ends its connection.
+    pub(crate) fn raw_answer(&self, request: &str) -> String {
+        let mut stream = TcpStream::connect(self.address()).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
     /// One request with its token, and the status, the head and the body that come back.
     pub(crate) fn exchange(
         &self,
@@ -266,12 +276,7 @@ impl Server {
         }
         request.push_str(more);
         request.push_str(&format!("Connection: close\r\n\r\n{body}"));
-        let mut stream = TcpStream::connect(self.address()).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer);
-        let answer = String::from_utf8_lossy(&answer).into_owned();
+        let answer = self.raw_answer(&request);
         let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
         let status = head.split(' ').nth(1).and_then(|it| it.parse().ok());
         (status.unwrap_or(0), head.to_owned(), body.to_owned())

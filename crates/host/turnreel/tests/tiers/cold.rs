@@ -579,3 +579,74 @@ fn a_socket_goes_on_while_a_session_is_fetched_that_it_opens() {
     );
     drop(store);
 }
+
+#[test]
+fn what_comes_behind_a_backup_that_was_put_back_is_copied_too() {
+    let Some(moto) = moto() else { return };
+    let bucket = moto.bucket();
+    let dir = tempfile::tempdir().unwrap();
+    let backup = tempfile::tempdir().unwrap();
+    let copy = |from: &std::path::Path, to: &std::path::Path| {
+        for entry in std::fs::read_dir(from).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_file() {
+                std::fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
+            }
+        }
+    };
+    let run = |from: u64, to: u64| {
+        let mut server = server(dir.path(), &bucket.url(), &[]);
+        post(&server, "s1", &chunks(from, to));
+        end(&server, "s1", &format!("end{to}"));
+        let manifest = copied(&bucket, &server, "s1");
+        let page = server.get("/api/v1/sessions/s1/events").1;
+        server.stop();
+        (manifest, page)
+    };
+    run(1, 1);
+    copy(dir.path(), backup.path());
+    let (before, _) = run(2, 3);
+    for entry in std::fs::read_dir(dir.path()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    copy(backup.path(), dir.path());
+    // As many, and others.
+    let (after, page) = run(12, 13);
+    assert_eq!(before["head"], after["head"]);
+    assert_ne!(before["epoch"], after["epoch"]);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let other = server(elsewhere.path(), &bucket.url(), &[]);
+    let found = other.get("/api/v1/sessions/s1/events").1;
+    assert_eq!(found["events"], page["events"]);
+}
+
+#[test]
+fn a_store_that_gives_readers_nothing_is_told_of_until_it_is_back() {
+    let Some(moto) = moto() else { return };
+    let bucket = moto.bucket();
+    let way = Way::to(&bucket);
+    let (first_dir, second_dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let first = server(first_dir.path(), &bucket.url(), &[]);
+    post(&first, "s1", &chunks(1, 3));
+    end(&first, "s1", "end");
+    copied(&bucket, &first, "s1");
+    let second = server(second_dir.path(), &bucket.url_over(&way.address), &[]);
+    let up = || figure(&second, "turnreel_tier_up{tier=\"s3\"}");
+    soon("it knows what is there", || up() == 1.0);
+    way.spoil("GET", "", Wrong::Status(403), usize::MAX);
+    assert_eq!(second.get("/api/v1/sessions/s1/events").0, 503);
+    assert_eq!(up(), 0.0);
+    let (status, ready) = second.get("/readyz");
+    assert_eq!((status, &ready["warnings"][0]["what"]), (200, &json!("s3")));
+    way.mend();
+    // Nothing is to be copied, and nobody asks.
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while up() == 0.0 {
+        assert!(Instant::now() < deadline, "it is never asked again");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(second.get("/api/v1/sessions/s1/events").0, 200);
+}

@@ -40,7 +40,7 @@ impl Stretch {
         self.turn.clone()
     }
 
-    /// Whether both have the same call, response or prompt.
+    /// Whether both have the same call, response, prompt or compaction.
     pub(super) fn shares(&self, other: &Stretch) -> bool {
         !self.keys.is_disjoint(&other.keys)
     }
@@ -88,6 +88,8 @@ pub(super) fn key_of(event: &ChatEvent) -> Option<u64> {
         Payload::ToolResult(it) => Some(key(&["result", &it.tool_call_id])),
         Payload::FileEdit(it) => Some(key(&["edit", &it.tool_call_id, &it.file_path])),
         Payload::PermissionRequest(it) => Some(key(&["permission", it.tool_call_id.as_deref()?])),
+        // What a program prints and what it stores of it have one id.
+        Payload::Compaction(_) => Some(key(&["compaction", &event.id])),
         _ => None,
     }
 }
