@@ -1,6 +1,6 @@
 //! How a session stands: the list and the feed say the same of each moment.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::support;
 use chat_event::{ChatEvent, Payload};
@@ -36,6 +36,14 @@ fn events_of(bytes: &[u8]) -> Vec<ChatEvent> {
     }
 }
 
+fn opened(dir: &Path) -> Store {
+    let options = Options {
+        sync: SyncPolicy::Never,
+        ..Options::default()
+    };
+    Store::open(dir, options).unwrap()
+}
+
 #[test]
 fn the_list_and_the_feed_agree_on_what_works() {
     for path in recordings() {
@@ -55,11 +63,7 @@ fn the_list_and_the_feed_agree_on_what_works() {
         };
         let id = SessionId::parse(&first.session_id).unwrap();
         let dir = tempfile::tempdir().unwrap();
-        let options = Options {
-            sync: SyncPolicy::Never,
-            ..Options::default()
-        };
-        let store = Store::open(dir.path(), options).unwrap();
+        let store = opened(dir.path());
         let session = store.session_or_new(&id).unwrap();
         let mut renderer = ChatRenderer::new();
         for event in events {
@@ -98,11 +102,7 @@ fn the_list_and_the_page_agree_on_what_is_over() {
         };
         let id = SessionId::parse(&first.session_id).unwrap();
         let dir = tempfile::tempdir().unwrap();
-        let options = Options {
-            sync: SyncPolicy::Never,
-            ..Options::default()
-        };
-        let store = Store::open(dir.path(), options).unwrap();
+        let store = opened(dir.path());
         let session = store.session_or_new(&id).unwrap();
         let mut over = Over::default();
         let mut now_ms = 1;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use chat_event::ChatEvent;
 use chat_event::frame::{ClientFrame, Ev, Gap, Head, Hello, Open, Resume, ServerFrame};
-use chat_event::payload::{Notice, SessionEnd, Usage};
+use chat_event::payload::{Notice, SessionEnd, SessionStart, Usage};
 use chat_feed::connection::{Command, Failure, Follower, Input, Loss, Page, PageError, Status};
 use proptest::prelude::*;
 
@@ -696,11 +696,13 @@ fn a_session_that_ended_is_said_to_have_ended_until_it_goes_on() {
         events: vec![spent],
     })));
     assert_eq!(world.told.last(), Some(&Status::Ended));
+    let mut start = ChatEvent::new("start", 0, "s", SessionStart::default());
+    start.seq = Some(sent + 3);
     world.input(Input::Frame(ServerFrame::Ev(Ev {
         sub,
         from: sent + 3,
         to: sent + 3,
-        events: vec![event(0, sent + 3)],
+        events: vec![start],
     })));
     assert_eq!(world.told.last(), Some(&Status::Live));
 }

@@ -12,7 +12,7 @@ use chat_event::{ChatEvent, Payload, Standing};
 /// ```
 /// use chat_event::{ChatEvent, payload::{SessionEnd, TurnStart, Usage}};
 /// use chat_feed::connection::Over;
-/// let event = |at_ms, payload| ChatEvent::new("e", at_ms, "s", payload);
+/// let event = |at_ms, payload: chat_event::Payload| ChatEvent::new("e", at_ms, "s", payload);
 /// let mut over = Over::default();
 /// over.take(&event(20, SessionEnd::default().into()));
 /// over.take(&event(10, TurnStart::default().into()));
