@@ -146,7 +146,7 @@ fn space_plays_the_session_that_was_opened_and_chooses_others() {
         tab.wait_for(
             "the next to be chosen",
             SHORT,
-            &format!("{chosen} === 's0'"),
+            &format!("{chosen} === 's2'"),
         )
         .await;
     });

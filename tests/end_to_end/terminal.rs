@@ -179,7 +179,8 @@ fn a_screen_is_as_large_as_all_of_its_output_says() {
     on_stage("terminal_tall", FEED, vec![], async |stage| {
         // More than is read in one frame, and only then the lower half.
         let frame = "\u{1b}[24;1Hlast\u{1b}[Hfirst\r\n";
-        let printed = frame.repeat(1_200_000 / frame.len()) + "\u{1b}[60;1Hlow";
+        let printed =
+            "\u{1b}[1;24r".to_owned() + &frame.repeat(1_200_000 / frame.len()) + "\u{1b}[60;1Hlow";
         tell(&stage, "tall", &[&printed], true).await;
         stage
             .tab

@@ -283,8 +283,10 @@ impl Arrangement {
     }
 
     fn block_went(&mut self, block: BlockId, changes: &mut Vec<RowChange>) {
-        // It may come again: the feed can go back in time.
-        let kept = &mut self.kept[block.0 as usize];
+        // It may come again: the feed can go back in time; it may do so before the block was ever seen.
+        let Some(kept) = self.kept.get_mut(block.0 as usize) else {
+            return;
+        };
         kept.placed = false;
         kept.work = false;
         let (turn, company) = (kept.turn, kept.company.take());
@@ -335,6 +337,10 @@ impl Arrangement {
     }
 
     fn turn_changed(&mut self, feed: &Feed, turn: TurnIdx, changes: &mut Vec<RowChange>) {
+        // The feed may have gone back to before it within the same frame.
+        if turn.0 as usize >= feed.turns.len() {
+            return;
+        }
         if self.turns[turn.0 as usize].over != folds::is_over(feed, turn) {
             self.due.insert(turn);
         }
@@ -353,8 +359,14 @@ impl Arrangement {
     }
 
     fn make_room(&mut self, feed: &Feed) {
-        let n_turns = self.turns.len().max(feed.turns.len());
         let new = feed.slots.get(self.kept.len()..).unwrap_or_default();
+        // A feed that went back has blocks of turns that it has no more.
+        let of_new = new.iter().map(|slot| slot.block.turn.0 as usize + 1).max();
+        let n_turns = self
+            .turns
+            .len()
+            .max(feed.turns.len())
+            .max(of_new.unwrap_or(0));
         self.kept
             .extend(new.iter().map(|slot| Kept::of(&slot.block)));
         self.turns.resize_with(n_turns, TurnKept::default);

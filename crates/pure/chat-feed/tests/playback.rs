@@ -181,6 +181,31 @@ proptest! {
         prop_assert_eq!(view(live.feed()), view(prefix(&events, n_came).feed()));
     }
 
+    /// Within one frame: nobody ever saw what came in between.
+    #[test]
+    fn what_came_in_the_frame_in_which_the_feed_goes_back_is_not_there(
+        events in log(60).prop_shuffle(), seen in 0usize..60, at in 0usize..60,
+    ) {
+        let mut live = ChatRenderer::with_history();
+        let mut arrangement = Arrangement::new(Mode::default());
+        let (seen, at) = (seen.min(events.len()), at.min(events.len()));
+        let mut patches = Vec::new();
+        for event in &events[..seen] {
+            live.apply(event, &mut patches);
+        }
+        arrangement.apply(live.feed(), &patches, &mut Vec::new());
+        patches.clear();
+        for event in &events[seen..] {
+            live.apply(event, &mut patches);
+        }
+        let mut moment = Moment::now(&live);
+        moment.seek(&live, u32::try_from(at).unwrap(), &mut patches);
+        arrangement.apply(moment.feed(), &patches, &mut Vec::new());
+        let plain = prefix(&events, at);
+        let plain_rows = arranged(plain.feed());
+        prop_assert_eq!(shown(&arrangement, moment.feed()), shown(&plain_rows, plain.feed()));
+    }
+
     #[test]
     fn the_end_of_a_log_is_taken_back_like_an_event(events in log(40), at in 0usize..40) {
         let mut live = ChatRenderer::with_history();
