@@ -205,7 +205,7 @@ impl Feed for FeedElement {
             "events" => return self.store.event_count().into(),
             "rows" => return self.view.row_count().into(),
             "coloured" => return u8::from(later::is_drawn(&self.view.context)).into(),
-            "time" | "duration" | "rate" | "paused" => return self.playing_value(what),
+            "time" | "duration" | "rate" | "paused" | "ended" => return self.playing_value(what),
             "event" => event_idx.and_then(|event_idx| self.view.go_to_event(event_idx)),
             "as-of" => {
                 self.view.surround();

@@ -252,7 +252,8 @@ fn of_a_log_and_a_session_the_one_that_was_named_last_is_shown() {
         tab.wait_for("the session again", SHORT, of_session).await;
         assert_eq!(tab.eval::<u32>("window.n_asked").await, 1);
         // The one that is not shown may go; without the other it is shown.
-        tab.run("__test.feed().src = '/named.jsonl'").await;
+        tab.run("__test.feed().src = null; __test.feed().src = '/named.jsonl'")
+            .await;
         tab.wait_for("the log again", SHORT, of_log).await;
         tab.run("__test.feed().session = null; await __test.sleep(200);")
             .await;

@@ -186,6 +186,12 @@ fn a_screen_is_as_large_as_all_of_its_output_says() {
             .tab
             .run("__test.one('.tool-call [aria-expanded=false]')?.click()")
             .await;
+        let more = "__test.all('.more').find((button) => button.textContent.includes('Show all'))";
+        stage
+            .tab
+            .wait_for("the button", SHORT, &format!("!!{more}"))
+            .await;
+        stage.tab.run(&format!("{more}.click()")).await;
         let all = format!(
             "(() => {{ const lines = {LINES}; return lines.length === 60 && lines[0] === 'first' && lines[59] === 'low'; }})()"
         );
