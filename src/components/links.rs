@@ -25,6 +25,9 @@ use crate::virtual_list::VirtualList;
 
 /// How long a row stays lit, in milliseconds: long enough to be found, whether or not anything may move.
 const LIT_MS: u32 = 1_600;
+/// Before that it is looked so often, each so many milliseconds later, whether the row has come.
+const LIT_LOOKS: u32 = 5;
+const LIT_LOOK_MS: u32 = 100;
 
 /// What of links is kept while the feed is shown.
 #[derive(Default)]
@@ -266,9 +269,15 @@ impl Context {
         let context = self.clone();
         leptos::task::spawn_local(async move {
             let element = || context.list.borrow().as_ref()?.element_of(id);
+            // In a page that has just come the row may be mounted a few frames later, or once more.
+            for _ in 0..LIT_LOOKS {
+                if let Some(element) = element() {
+                    dom::write_attribute(&element, "data-lit", "");
+                }
+                frame::sleep(LIT_LOOK_MS).await;
+            }
+            frame::sleep(LIT_MS).await;
             if let Some(element) = element() {
-                dom::write_attribute(&element, "data-lit", "");
-                frame::sleep(LIT_MS).await;
                 dom::remove_attribute(&element, "data-lit");
             }
         });
