@@ -269,16 +269,22 @@ impl Context {
         let context = self.clone();
         leptos::task::spawn_local(async move {
             let element = || context.list.borrow().as_ref()?.element_of(id);
+            let mut lit: Option<Element> = None;
             // In a page that has just come the row may be mounted a few frames later, or once more.
             for _ in 0..LIT_LOOKS {
-                if let Some(element) = element() {
-                    dom::write_attribute(&element, "data-lit", "");
+                if let Some(now) = element() {
+                    dom::write_attribute(&now, "data-lit", "");
+                    if let Some(before) = lit.replace(now.clone())
+                        && before != now
+                    {
+                        dom::remove_attribute(&before, "data-lit");
+                    }
                 }
                 frame::sleep(LIT_LOOK_MS).await;
             }
-            frame::sleep(LIT_MS).await;
-            if let Some(element) = element() {
-                dom::remove_attribute(&element, "data-lit");
+            if let Some(lit) = lit {
+                frame::sleep(LIT_MS).await;
+                dom::remove_attribute(&lit, "data-lit");
             }
         });
     }
