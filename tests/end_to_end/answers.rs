@@ -4,10 +4,21 @@
 use serde_json::{Value, json};
 
 use crate::SHORT;
+use crate::browser::Tab;
 use crate::compare::difference;
 use crate::made_session::{beginning, event, open, rows_of};
 use crate::server::{Server, page_of};
 use crate::sessions::with_server;
+
+/// Asks in the session `given` to be allowed these calls, and opens it.
+async fn ask(server: &Server, tab: &Tab, calls: &[(&str, Value)]) {
+    for (tool, args) in calls {
+        let payload = json!({"requestId": format!("ask-{tool}"), "toolName": tool, "args": args, "options": []});
+        let event = event(&format!("e-{tool}"), "permission_request", &payload);
+        server.send("given", &json!([event])).await;
+    }
+    open(tab, &server.page_of("given"), 2 + calls.len()).await;
+}
 
 /// A hook asks before anything else tells of the call: what is to be done stands in the request alone.
 #[test]
@@ -33,13 +44,8 @@ fn who_answers_sees_what_is_to_be_done() {
                 json!({"command": "ls", "description": "Look around"}),
             ),
         ];
-        for (tool, args) in &asked {
-            let payload = json!({"requestId": format!("ask-{tool}"), "toolName": tool, "args": args, "options": []});
-            let event = event(&format!("e-{tool}"), "permission_request", &payload);
-            server.send("given", &json!([event])).await;
-        }
         let tab = visit.tab("page").await;
-        open(&tab, &server.page_of("given"), 2 + asked.len()).await;
+        ask(&server, &tab, &asked).await;
         tab.run("await __test.rest()").await;
         let cards: Vec<String> = tab
             .eval("__test.all('.asked--open').map((card) => card.innerText.replace(/\\s+/g, ' '))")
@@ -97,13 +103,8 @@ fn who_answers_sees_what_would_be_written_and_the_script_that_would_run() {
                 json!({"command": "/bin/bash -lc 'rm -f notes.txt'"}),
             ),
         ];
-        for (tool, args) in &asked {
-            let payload = json!({"requestId": format!("ask-{tool}"), "toolName": tool, "args": args, "options": []});
-            let event = event(&format!("e-{tool}"), "permission_request", &payload);
-            server.send("given", &json!([event])).await;
-        }
         let tab = visit.tab("page").await;
-        open(&tab, &server.page_of("given"), 2 + asked.len()).await;
+        ask(&server, &tab, &asked).await;
         tab.wait_for(
             "what would be written, as a diff",
             SHORT,

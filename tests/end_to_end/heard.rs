@@ -1,6 +1,6 @@
 //! What a screen reader is told: every row has a name, every button says what it does, and what ends or waits is spoken.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::made_logs::{every_kind, log_of};
 use crate::made_session::{beginning, event, open};
@@ -15,6 +15,21 @@ const LISTEN: &str = "window.__heard = [];
         new MutationObserver(() => region.textContent && __heard.push(region.textContent))
             .observe(region, { childList: true, characterData: true, subtree: true });
     }";
+
+/// A command that runs.
+fn call() -> Value {
+    let call = json!({"toolCallId": "c", "toolName": "Bash", "args": {"command": "make"}});
+    event("c", "tool_call", &call)
+}
+
+/// What became of it.
+fn result() -> Value {
+    event(
+        "d",
+        "tool_result",
+        &json!({"toolCallId": "c", "result": "done"}),
+    )
+}
 
 #[test]
 fn rows_and_buttons_have_names_and_the_feed_is_one() {
@@ -79,21 +94,11 @@ fn a_call_that_ran_before_the_page_came_is_spoken_of_when_it_ends() {
     with_server("ran before", 120, async |visit, program| {
         let server = Server::start(&program).await;
         server.send("ran", &beginning()).await;
-        let call = event(
-            "c",
-            "tool_call",
-            &json!({"toolCallId": "c", "toolName": "Bash", "args": {"command": "make"}}),
-        );
-        server.send("ran", &json!([call])).await;
+        server.send("ran", &json!([call()])).await;
         let tab = visit.tab("page").await;
         open(&tab, &server.page_of("ran"), 4).await;
         tab.run(LISTEN).await;
-        let result = event(
-            "d",
-            "tool_result",
-            &json!({"toolCallId": "c", "result": "done"}),
-        );
-        server.send("ran", &json!([result])).await;
+        server.send("ran", &json!([result()])).await;
         let said = "__heard.some((said) => said.includes('Bash finished'))";
         tab.wait_for("its end to be spoken of", SHORT, said).await;
     });
@@ -139,17 +144,7 @@ fn what_was_over_before_the_reader_came_back_is_no_news() {
     with_server("heard return", 120, async |visit, program| {
         let server = Server::start(&program).await;
         server.send("return", &beginning()).await;
-        let call = event(
-            "c",
-            "tool_call",
-            &json!({"toolCallId": "c", "toolName": "Bash", "args": {"command": "make"}}),
-        );
-        let result = event(
-            "d",
-            "tool_result",
-            &json!({"toolCallId": "c", "result": "done"}),
-        );
-        server.send("return", &json!([call, result])).await;
+        server.send("return", &json!([call(), result()])).await;
         let tab = visit.tab("page").await;
         open(&tab, &server.page_of("return"), 5).await;
         tab.run("await __test.rest(); __test.feed().viewAsOf(3); await __test.rest()")
@@ -211,17 +206,12 @@ fn what_ends_or_waits_is_spoken_and_what_streams_is_not() {
             })
             .collect();
         server.send("heard", &streamed.into()).await;
-        let call = event(
-            "c",
-            "tool_call",
-            &json!({"toolCallId": "c", "toolName": "Bash", "args": {"command": "make"}}),
-        );
         let result = event(
             "d",
             "tool_result",
             &json!({"toolCallId": "c", "result": "done", "exitCode": 2, "error": {"message": "exit code 2"}}),
         );
-        server.send("heard", &json!([call, result])).await;
+        server.send("heard", &json!([call(), result])).await;
         let says = |words: &str| format!("__heard.some((said) => said.includes('{words}'))");
         tab.wait_for("the failed call to be spoken of", SHORT, &says("failed"))
             .await;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::made_logs::{Writer, log_of};
 use crate::site::SLOWLY;
-use crate::stage::on_stage;
+use crate::stage::{Stage, on_stage};
 use crate::{FEED, SHORT};
 
 /// What is there while the browser prints: how many rows, whether the last line of the diff is, and what can be seen.
@@ -113,6 +113,15 @@ fn who_waits_until_it_is_ready_prints_all_of_it() {
     });
 }
 
+/// Prints: so many rows are on the paper, at least.
+async fn print_rows(stage: &Stage, n_rows: usize) {
+    let told = |kind: &str| format!("dispatchEvent(new Event('{kind}')); await __test.frames(3);");
+    stage.tab.run(&told("beforeprint")).await;
+    let n_printed: usize = stage.tab.eval("__test.feed().rowCount").await;
+    assert!(n_printed >= n_rows, "{n_printed} of {n_rows}");
+    stage.tab.run(&told("afterprint")).await;
+}
+
 #[test]
 fn a_filter_leaves_nothing_out_on_paper() {
     let files = vec![("/log", log_of("filtered", 120))];
@@ -126,12 +135,7 @@ fn a_filter_leaves_nothing_out_on_paper() {
             .await;
         let n_found: usize = stage.tab.eval(rows).await;
         assert!(n_found > 0 && n_found < n_rows, "{n_found} of {n_rows}");
-        let told =
-            |kind: &str| format!("dispatchEvent(new Event('{kind}')); await __test.frames(3);");
-        stage.tab.run(&told("beforeprint")).await;
-        let n_printed: usize = stage.tab.eval(rows).await;
-        assert!(n_printed >= n_rows, "{n_printed} of {n_rows}");
-        stage.tab.run(&told("afterprint")).await;
+        print_rows(&stage, n_rows).await;
         let n_left: usize = stage.tab.eval(rows).await;
         assert_eq!(n_left, n_found, "the filter is there again");
     });
@@ -151,12 +155,7 @@ fn whatever_moment_is_shown_all_of_the_session_is_printed() {
         let shown = "[__test.feed().rowCount, __test.feed().currentTime]";
         let before: (usize, f64) = stage.tab.eval(shown).await;
         assert!(before.0 < n_rows, "{before:?} of {n_rows}");
-        let told =
-            |kind: &str| format!("dispatchEvent(new Event('{kind}')); await __test.frames(3);");
-        stage.tab.run(&told("beforeprint")).await;
-        let n_printed: usize = stage.tab.eval(rows).await;
-        assert!(n_printed >= n_rows, "{n_printed} of {n_rows}");
-        stage.tab.run(&told("afterprint")).await;
+        print_rows(&stage, n_rows).await;
         let after: (usize, f64) = stage.tab.eval(shown).await;
         assert_eq!(after, before, "the moment is back");
     });

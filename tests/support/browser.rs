@@ -8,6 +8,9 @@
     reason = "a browser that cannot be driven fails the test"
 )]
 
+#[path = "browser/input.rs"]
+mod input;
+
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -19,10 +22,6 @@ use chromiumoxide::cdp::browser_protocol::accessibility::{AxValue, GetFullAxTree
 use chromiumoxide::cdp::browser_protocol::emulation::{
     MediaFeature, SetCpuThrottlingRateParams, SetDeviceMetricsOverrideParams,
     SetEmulatedMediaParams, SetFocusEmulationEnabledParams,
-};
-use chromiumoxide::cdp::browser_protocol::input::{
-    DispatchKeyEventParams, DispatchKeyEventType, DispatchMouseEventParams, DispatchMouseEventType,
-    InsertTextParams, MouseButton,
 };
 use chromiumoxide::cdp::browser_protocol::log::{EventEntryAdded, LogEntryLevel, LogEntrySource};
 use chromiumoxide::cdp::browser_protocol::network::{
@@ -36,13 +35,10 @@ use chromiumoxide::cdp::browser_protocol::target::CreateTargetParams;
 use chromiumoxide::cdp::js_protocol::runtime::{
     ConsoleApiCalledType, EvaluateParams, EventConsoleApiCalled, EventExceptionThrown,
 };
-use chromiumoxide::layout::Point;
 use chromiumoxide::page::ScreenshotParams;
-use chromiumoxide::types::{Command, Method, MethodId};
 use chromiumoxide::{Browser, BrowserConfig, Page};
 use futures::stream::{BoxStream, select_all};
 use futures::{FutureExt, StreamExt};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -559,138 +555,6 @@ impl Tab {
         }
     }
 
-    /// Drops files on the page, in its middle, as from the desktop.
-    pub(crate) async fn drop_files(&self, paths: &[&Path]) {
-        // There is one pointer to drag with.
-        let _pointer = POINTER.lock().await;
-        self.page
-            .bring_to_front()
-            .await
-            .expect("the window comes to the front");
-        for _ in 0..5 {
-            let before: u64 = self.eval("__test.dropped").await;
-            for kind in ["dragEnter", "dragOver", "drop"] {
-                let drag = DragFiles {
-                    kind,
-                    x: f64::from(WINDOW_PX.0) * 0.6,
-                    y: f64::from(WINDOW_PX.1) * 0.5,
-                    data: json!({ "items": [], "files": paths, "dragOperationsMask": 1 }),
-                };
-                self.page
-                    .execute(drag)
-                    .await
-                    .expect("the drop is dispatched");
-                // The page's answer to a drag must be known before the next step; a busy browser takes its time.
-                self.run("await __test.frames(2)").await;
-            }
-            for _ in 0..20 {
-                let now: u64 = self.eval("__test.dropped").await;
-                if now > before {
-                    return;
-                }
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        }
-        panic!("{}: the browser delivered no drop", self.name);
-    }
-
-    /// Turns the wheel over a point.
-    pub(crate) async fn wheel(&self, (x, y): (f64, f64), down_px: f64) {
-        let params = DispatchMouseEventParams::builder()
-            .r#type(DispatchMouseEventType::MouseWheel)
-            .x(x)
-            .y(y)
-            .delta_x(0.0)
-            .delta_y(down_px)
-            .build()
-            .expect("a wheel event");
-        self.page.execute(params).await.expect("the wheel turns");
-    }
-
-    /// Clicks the middle of the element that an expression gives.
-    pub(crate) async fn click(&self, element: &str) {
-        let middle = self.middle_of(element).await;
-        self.page.click(middle).await.expect("a click");
-    }
-
-    /// Moves the pointer to the middle of the element that an expression gives.
-    pub(crate) async fn point_at(&self, element: &str) {
-        let moved = self.page.move_mouse(self.middle_of(element).await).await;
-        moved.expect("the pointer moves");
-    }
-
-    /// Presses the button of the pointer on the middle of one element, moves over to that of another, and lets go there.
-    pub(crate) async fn drag(&self, from: &str, to: &str) {
-        use DispatchMouseEventType::{MouseMoved, MousePressed, MouseReleased};
-        let (from, to) = (self.middle_of(from).await, self.middle_of(to).await);
-        let between = Point::new((from.x + to.x) / 2.0, (from.y + to.y) / 2.0);
-        for (kind, at, buttons) in [
-            (MouseMoved, &from, 0),
-            (MousePressed, &from, 1),
-            (MouseMoved, &between, 1),
-            (MouseMoved, &to, 1),
-            (MouseReleased, &to, 0),
-        ] {
-            let button = match kind {
-                MouseMoved if buttons == 0 => MouseButton::None,
-                _ => MouseButton::Left,
-            };
-            let params = DispatchMouseEventParams::builder()
-                .r#type(kind)
-                .x(at.x)
-                .y(at.y)
-                .button(button)
-                .buttons(buttons)
-                .click_count(1)
-                .build()
-                .expect("an event of the pointer");
-            let done = self.page.execute(params).await;
-            done.expect("the pointer drags");
-        }
-    }
-
-    async fn middle_of(&self, element: &str) -> Point {
-        let at: Option<(f64, f64)> = self.eval(&format!("__test.middle({element})")).await;
-        let (x, y) = at.unwrap_or_else(|| panic!("{}: nothing to point at: {element}", self.name));
-        Point::new(x, y)
-    }
-
-    /// Types into what has the focus.
-    pub(crate) async fn type_text(&self, text: &str) {
-        self.page
-            .execute(InsertTextParams::new(text))
-            .await
-            .expect("text is typed");
-    }
-
-    /// Presses a key such as `Enter` or `End`.
-    pub(crate) async fn press(&self, key: &str) {
-        let code = match key {
-            "Enter" => 13,
-            "End" => 35,
-            "Home" => 36,
-            "Tab" => 9,
-            "Escape" => 27,
-            " " => 32,
-            _ => 0,
-        };
-        for kind in [DispatchKeyEventType::KeyDown, DispatchKeyEventType::KeyUp] {
-            let mut params = DispatchKeyEventParams::builder()
-                .r#type(kind.clone())
-                .key(key)
-                .code(key)
-                .windows_virtual_key_code(code)
-                .native_virtual_key_code(code);
-            if key == "Enter" && kind == DispatchKeyEventType::KeyDown {
-                params = params.text("\r");
-            }
-            self.page
-                .execute(params.build().expect("a key event"))
-                .await
-                .expect("a key is pressed");
-        }
-    }
-
     /// Stops the page as browsers stop pages that are hidden for long, or lets it go on.
     pub(crate) async fn set_frozen(&self, frozen: bool) {
         let state = if frozen {
@@ -747,26 +611,6 @@ impl Tab {
             .build();
         self.page.screenshot(params).await.expect("a picture")
     }
-}
-
-/// `Input.dispatchDragEvent`. The typed one leaves an empty list of items out, which the browser wants.
-#[derive(Debug, Serialize)]
-struct DragFiles {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    x: f64,
-    y: f64,
-    data: Value,
-}
-
-impl Method for DragFiles {
-    fn identifier(&self) -> MethodId {
-        "Input.dispatchDragEvent".into()
-    }
-}
-
-impl Command for DragFiles {
-    type Response = Value;
 }
 
 /// What the browser itself logs. Connections that are refused or cut are the network's, and no fault of the page.

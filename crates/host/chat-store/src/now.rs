@@ -229,7 +229,7 @@ impl Now {
         let first = Folded::of(event).and_then(|folded| folded.times().next());
         let is_newest = self
             .standing
-            .begins(arrived(event, first.unwrap_or(event.timestamp)));
+            .begins(event.within_arrival(first.unwrap_or(event.timestamp)));
         if is_newest {
             self.newest = turn_of(event);
         }
@@ -384,13 +384,8 @@ impl Now {
     }
 }
 
-/// When it was, but not later than it came: a clock that is ahead says nothing of what comes after.
 fn time_of(event: &ChatEvent) -> Option<i64> {
-    arrived(event, event.timestamp)
-}
-
-fn arrived(event: &ChatEvent, at_ms: Option<i64>) -> Option<i64> {
-    at_ms.map(|at_ms| event.recv.map_or(at_ms, |recv_ms| at_ms.min(recv_ms)))
+    event.within_arrival(event.timestamp)
 }
 
 /// The name of the event's turn, as it is kept.

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use chat_event::payload::Usage;
-use chat_event::{SessionSum, SumStep};
+use chat_event::{Figures as _, SessionRuns};
 use serde::{Deserialize, Serialize};
 
 use crate::now::kept_name;
@@ -30,6 +30,16 @@ impl Figures {
             tokens: usage.tells_tokens().then(|| usage.fresh_tokens()),
             cost_usd: usage.cost_usd,
         }
+    }
+}
+
+impl chat_event::Figures for Figures {
+    fn tokens(&self) -> Option<u64> {
+        self.tokens
+    }
+
+    fn cost_usd(&self) -> Option<f64> {
+        self.cost_usd
     }
 
     fn plus(self, other: Figures) -> Figures {
@@ -157,26 +167,12 @@ impl Spent {
     }
 
     fn add_session(&mut self, figures: Figures, is_cumulative: bool, at_ms: Option<i64>) {
-        let sum = |of: Figures, at_ms| SessionSum {
-            tokens: of.tokens,
-            cost_usd: of.cost_usd,
-            at_ms,
+        let runs = SessionRuns {
+            now: &mut self.session,
+            now_ms: &mut self.session_ms,
+            past: &mut self.past_runs,
         };
-        let is_first_run = self.past_runs == Figures::default();
-        let before = sum(self.session, self.session_ms);
-        let step = match is_cumulative {
-            true => before.step_to(sum(figures, at_ms), is_first_run),
-            false => SumStep::Anew,
-        };
-        self.session = match step {
-            SumStep::Grown => figures.or(self.session),
-            SumStep::Past => self.session.or(figures),
-            SumStep::Anew => {
-                self.past_runs = self.past_runs.plus(self.session);
-                figures
-            }
-        };
-        self.session_ms = self.session_ms.max(at_ms);
+        runs.take(figures, is_cumulative, at_ms);
     }
 
     /// The response's figures come no more.

@@ -7,14 +7,19 @@ use crate::support::copying::{HOME, copy_all};
 use crate::support::{all, chunk, id, log_path, numbered, open};
 use chat_store::{Error, Options, Store};
 
-/// The bytes of a log of `n` events, made in a folder of its own, in several segments.
-fn made_elsewhere(n: u64) -> (Vec<u8>, (String, u64)) {
-    let dir = tempfile::tempdir().unwrap();
+/// A store whose logs come in several segments soon.
+fn in_segments(dir: &Path) -> Store {
     let options = Options {
         segment_bytes: 2000,
         ..Options::default()
     };
-    let store = Store::open(dir.path(), options).unwrap();
+    Store::open(dir, options).unwrap()
+}
+
+/// The bytes of a log of `n` events, made in a folder of its own, in several segments.
+fn made_elsewhere(n: u64) -> (Vec<u8>, (String, u64)) {
+    let dir = tempfile::tempdir().unwrap();
+    let store = in_segments(dir.path());
     let session = store.session_or_new(&id("s1")).unwrap();
     for n in 1..=n {
         session.append(vec![chunk(n)], false, 1).unwrap();
@@ -253,11 +258,7 @@ fn what_was_put_back_begins_one_epoch_however_many_things_ask_for_one() {
 fn a_stop_is_no_backup_however_the_log_was_left() {
     // Killed behind a file that was sealed: the index is of what is a segment now.
     let dir = tempfile::tempdir().unwrap();
-    let options = Options {
-        segment_bytes: 2000,
-        ..Options::default()
-    };
-    let store = Store::open(dir.path(), options).unwrap();
+    let store = in_segments(dir.path());
     let session = store.session_or_new(&id("s1")).unwrap();
     for n in 1..=40 {
         session.append(vec![chunk(n)], false, 1).unwrap();

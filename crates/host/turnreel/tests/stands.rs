@@ -1,13 +1,14 @@
 //! How a session stands: the list and the feed say the same of each moment.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::support;
 use chat_event::{ChatEvent, Payload};
 use chat_feed::connection::Over;
 use chat_feed::{ChatRenderer, TurnState};
 use chat_normalize::{Context, SessionReader};
-use chat_store::{Options, SessionId, Store, SyncPolicy};
+use chat_store::{Options, Session, SessionId, Store, SyncPolicy};
 
 /// The recordings, where they are.
 fn recordings() -> Vec<PathBuf> {
@@ -36,40 +37,39 @@ fn events_of(bytes: &[u8]) -> Vec<ChatEvent> {
     }
 }
 
-fn opened(dir: &Path) -> Store {
+/// Hands on each event of the session that the first is of, with the session's log in a store of its own.
+fn each(events: Vec<ChatEvent>, mut take: impl FnMut(ChatEvent, &Arc<Session>)) {
+    let Some(first) = events.first() else {
+        return;
+    };
+    let id = SessionId::parse(&first.session_id).unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let options = Options {
         sync: SyncPolicy::Never,
         ..Options::default()
     };
-    Store::open(dir, options).unwrap()
+    let store = Store::open(dir.path(), options).unwrap();
+    let session = store.session_or_new(&id).unwrap();
+    for event in events {
+        if event.session_id == id.as_str() {
+            take(event, &session);
+        }
+    }
 }
 
 #[test]
 fn the_list_and_the_feed_agree_on_what_works() {
     for path in recordings() {
-        let events = events_of(&std::fs::read(&path).unwrap());
+        let mut events = events_of(&std::fs::read(&path).unwrap());
         // Without what says so outright, the turns decide.
-        let events: Vec<ChatEvent> = events
-            .into_iter()
-            .filter(|event| {
-                !matches!(
-                    event.payload,
-                    Payload::TurnStart(_) | Payload::SessionStatus(_) | Payload::SessionEnd(_)
-                )
-            })
-            .collect();
-        let Some(first) = events.first() else {
-            continue;
-        };
-        let id = SessionId::parse(&first.session_id).unwrap();
-        let dir = tempfile::tempdir().unwrap();
-        let store = opened(dir.path());
-        let session = store.session_or_new(&id).unwrap();
+        events.retain(|event| {
+            !matches!(
+                event.payload,
+                Payload::TurnStart(_) | Payload::SessionStatus(_) | Payload::SessionEnd(_)
+            )
+        });
         let mut renderer = ChatRenderer::new();
-        for event in events {
-            if event.session_id != id.as_str() {
-                continue;
-            }
+        each(events, |event, session| {
             let kind = event.payload.event_type().to_owned();
             renderer.render_event(&event);
             session.append(vec![event], false, 1).unwrap();
@@ -79,7 +79,7 @@ fn the_list_and_the_feed_agree_on_what_works() {
                 .is_some_and(|turn| turn.state == TurnState::Running && turn.number > 0);
             let list = session.summary().status == "busy";
             assert_eq!(list, feed, "{}: after a {kind}", path.display());
-        }
+        });
     }
 }
 
@@ -88,28 +88,14 @@ fn the_list_and_the_feed_agree_on_what_works() {
 fn the_list_and_the_page_agree_on_what_is_over() {
     for path in recordings() {
         let mut events = events_of(&std::fs::read(&path).unwrap());
-        let again: Vec<ChatEvent> = events
-            .iter()
-            .map(|event| {
-                let mut event = event.clone();
-                event.id.push_str(":again");
-                event
-            })
-            .collect();
-        events.extend(again);
-        let Some(first) = events.first() else {
-            continue;
-        };
-        let id = SessionId::parse(&first.session_id).unwrap();
-        let dir = tempfile::tempdir().unwrap();
-        let store = opened(dir.path());
-        let session = store.session_or_new(&id).unwrap();
+        let mut again = events.clone();
+        for event in &mut again {
+            event.id.push_str(":again");
+        }
+        events.append(&mut again);
         let mut over = Over::default();
         let mut now_ms = 1;
-        for mut event in events {
-            if event.session_id != id.as_str() {
-                continue;
-            }
+        each(events, |mut event, session| {
             now_ms = now_ms.max(event.timestamp.unwrap_or_default());
             event.recv = Some(now_ms);
             let kind = event.payload.event_type().to_owned();
@@ -117,6 +103,6 @@ fn the_list_and_the_page_agree_on_what_is_over() {
             session.append(vec![event], false, now_ms).unwrap();
             let list = session.summary().status == "ended";
             assert_eq!(list, over.is_over(), "{}: after a {kind}", path.display());
-        }
+        });
     }
 }

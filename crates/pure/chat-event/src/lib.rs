@@ -49,7 +49,7 @@ pub use json::{Extra, Json};
 pub use payload::Payload;
 pub use stable_hash::{StableHash, stable_hash};
 pub use standing::Standing;
-pub use sum::{SessionSum, SumStep};
+pub use sum::{Figures, SessionRuns, SessionSum, SumStep};
 pub use text::{Text, TextRef};
 
 /// The deepest nesting read from files; servers ask for less.

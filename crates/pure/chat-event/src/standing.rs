@@ -6,6 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::ChatEvent;
+
 /// When a session's newest turn began and ended, and when the session did. Times are Unix epoch milliseconds.
 ///
 /// ```
@@ -73,6 +75,15 @@ impl Standing {
     /// Whether what was then is past: before the newest turn began, or before an end.
     pub fn is_past(&self, at_ms: Option<i64>) -> bool {
         is_before(at_ms, self.began_ms.max(self.ended_ms).max(self.over_ms))
+    }
+}
+
+impl ChatEvent {
+    /// A time that the event tells, Unix epoch in milliseconds, but not later than the event came: a clock that is ahead says
+    /// nothing of what comes after.
+    #[must_use]
+    pub fn within_arrival(&self, at_ms: Option<i64>) -> Option<i64> {
+        at_ms.map(|at_ms| self.recv.map_or(at_ms, |recv_ms| at_ms.min(recv_ms)))
     }
 }
 

@@ -55,6 +55,56 @@ impl SessionSum {
     }
 }
 
+/// Figures of what was used, each where it is told.
+pub trait Figures: Copy + Default {
+    /// Tokens, as [`Usage::fresh_tokens`].
+    fn tokens(&self) -> Option<u64>;
+    /// Cost in US dollars.
+    fn cost_usd(&self) -> Option<f64>;
+    /// Both together.
+    #[must_use]
+    fn plus(self, other: Self) -> Self;
+    /// These, and those of `other` where these say nothing.
+    #[must_use]
+    fn or(self, other: Self) -> Self;
+}
+
+/// What a session says that it used: in the run that it counts now, when that was told, and in those before it.
+#[derive(Debug)]
+pub struct SessionRuns<'a, F> {
+    /// Of the run that goes on.
+    pub now: &'a mut F,
+    /// When that was told, at the latest.
+    pub now_ms: &'a mut Option<i64>,
+    /// Of those before.
+    pub past: &'a mut F,
+}
+
+impl<F: Figures> SessionRuns<'_, F> {
+    /// Takes what is told: what was used since a run's beginning where it `is_cumulative`, else what a run used in all.
+    pub fn take(self, told: F, is_cumulative: bool, at_ms: Option<i64>) {
+        let sum = |of: F, at_ms| SessionSum {
+            tokens: of.tokens(),
+            cost_usd: of.cost_usd(),
+            at_ms,
+        };
+        let is_first_run = self.past.tokens().is_none() && self.past.cost_usd().is_none();
+        let step = match is_cumulative {
+            true => sum(*self.now, *self.now_ms).step_to(sum(told, at_ms), is_first_run),
+            false => SumStep::Anew,
+        };
+        *self.now = match step {
+            SumStep::Grown => told.or(*self.now),
+            SumStep::Past => self.now.or(told),
+            SumStep::Anew => {
+                *self.past = self.past.plus(*self.now);
+                told
+            }
+        };
+        *self.now_ms = (*self.now_ms).max(at_ms);
+    }
+}
+
 impl Usage {
     /// Whether it tells of tokens: a source may tell the cost alone, or how full the context is.
     #[must_use]

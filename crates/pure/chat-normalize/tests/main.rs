@@ -14,6 +14,7 @@ mod agent_events;
 mod anthropic;
 mod at_rest;
 mod chat_event_lists;
+mod claude_asks;
 mod claude_asks_and_ends;
 mod claude_grown;
 mod claude_hooks;

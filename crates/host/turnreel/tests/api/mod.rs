@@ -5,6 +5,7 @@ mod answers;
 mod bodies;
 mod contract;
 mod frames;
+mod hosts;
 mod ingest;
 mod reads;
 mod removal;

@@ -32,9 +32,7 @@ pub struct Over {
 impl Over {
     /// Takes the next event of the log.
     pub fn take(&mut self, event: &ChatEvent) {
-        // Not later than it came: a clock that is ahead says nothing of what comes after.
-        let at_ms = event.timestamp;
-        let at_ms = at_ms.map(|at_ms| event.recv.map_or(at_ms, |recv_ms| at_ms.min(recv_ms)));
+        let at_ms = event.within_arrival(event.timestamp);
         let begins = match (&event.payload, &event.turn_id) {
             (Payload::TurnStart(_) | Payload::UserMessage(_), Some(turn)) => {
                 self.turns.insert(turn.clone())

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use chat_event::pack::{Pack, Packer, Unpacker};
 use chat_event::payload::Usage;
-use chat_event::{SessionSum, SumStep};
+use chat_event::{Figures as _, SessionRuns};
 use serde::Serialize;
 
 /// Turns are kept apart while they may still change; older ones are one figure.
@@ -97,27 +97,6 @@ impl Figures {
         }
     }
 
-    fn plus(self, other: Self) -> Self {
-        Figures {
-            tokens: match (self.tokens, other.tokens) {
-                (Some(left), Some(right)) => Some(left.plus(right)),
-                (left, right) => left.or(right),
-            },
-            cost_usd: match (self.cost_usd, other.cost_usd) {
-                (Some(left), Some(right)) => Some(left + right),
-                (left, right) => left.or(right),
-            },
-        }
-    }
-
-    /// These figures, and those of `other` where these say nothing.
-    fn or(self, other: Self) -> Self {
-        Figures {
-            tokens: self.tokens.or(other.tokens),
-            cost_usd: self.cost_usd.or(other.cost_usd),
-        }
-    }
-
     /// These figures without what `other` says, where no later word came in its place.
     fn without(self, other: Self) -> Self {
         let merged = other.or(self);
@@ -143,6 +122,36 @@ impl Figures {
     fn cost_usd(self) -> Option<f64> {
         let cost = self.cost_usd.filter(|cost| cost.is_finite())?;
         Some((cost * 1e9).round() / 1e9)
+    }
+}
+
+impl chat_event::Figures for Figures {
+    fn tokens(&self) -> Option<u64> {
+        self.tokens.map(TokenCounts::fresh)
+    }
+
+    fn cost_usd(&self) -> Option<f64> {
+        self.cost_usd
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Figures {
+            tokens: match (self.tokens, other.tokens) {
+                (Some(left), Some(right)) => Some(left.plus(right)),
+                (left, right) => left.or(right),
+            },
+            cost_usd: match (self.cost_usd, other.cost_usd) {
+                (Some(left), Some(right)) => Some(left + right),
+                (left, right) => left.or(right),
+            },
+        }
+    }
+
+    fn or(self, other: Self) -> Self {
+        Figures {
+            tokens: self.tokens.or(other.tokens),
+            cost_usd: self.cost_usd.or(other.cost_usd),
+        }
     }
 }
 
@@ -404,27 +413,13 @@ impl UsageCount {
         self.past_runs.plus(self.session).or(turns)
     }
 
-    fn add_session(&mut self, figures: Figures, cumulative: bool, at_ms: Option<i64>) {
-        let sum = |of: Figures, at_ms| SessionSum {
-            tokens: of.tokens.map(TokenCounts::fresh),
-            cost_usd: of.cost_usd,
-            at_ms,
+    fn add_session(&mut self, figures: Figures, is_cumulative: bool, at_ms: Option<i64>) {
+        let runs = SessionRuns {
+            now: &mut self.session,
+            now_ms: &mut self.session_ms,
+            past: &mut self.past_runs,
         };
-        let is_first_run = self.past_runs.tokens.is_none() && self.past_runs.cost_usd.is_none();
-        let before = sum(self.session, self.session_ms);
-        let step = match cumulative {
-            true => before.step_to(sum(figures, at_ms), is_first_run),
-            false => SumStep::Anew,
-        };
-        self.session = match step {
-            SumStep::Grown => figures.or(self.session),
-            SumStep::Past => self.session.or(figures),
-            SumStep::Anew => {
-                self.past_runs = self.past_runs.plus(self.session);
-                figures
-            }
-        };
-        self.session_ms = self.session_ms.max(at_ms);
+        runs.take(figures, is_cumulative, at_ms);
     }
 
     fn turn(&mut self, turn: u64) -> &mut TurnUsage {
