@@ -15,7 +15,7 @@ use chat_feed::mask::{LiveMasker, is_masked_of};
 use chat_normalize::{Context, Dialect, SessionReader};
 
 use super::mirror::runs;
-use super::normalized::{Random, assert_ids, assert_turns, damaged, read};
+use super::normalized::{Random, assert_ids, assert_turns, by_session, damaged, read};
 use super::shared;
 
 /// Longer seeds are cut to whole lines of this many bytes: many small inputs find more than few large ones.
@@ -155,9 +155,11 @@ fn hold_laws(dialect: Dialect, input: &[u8], seed: u64) {
     }
     if dialect != Dialect::ChatEvents {
         // What a log says itself is passed on as it stands.
-        assert_ids("damaged", &whole);
-        assert_turns("damaged", &whole);
-        assert_busy(&whole);
+        for of_session in by_session(&whole) {
+            assert_ids("damaged", of_session);
+            assert_turns("damaged", of_session);
+            assert_busy(of_session);
+        }
     }
     let mut renderer = ChatRenderer::new();
     renderer.replay_events(&whole);
