@@ -1,13 +1,19 @@
 //! Bodies by their hash: `blobs/<2 hex>/<sha256>`. What is not there may be had from elsewhere, where a server says so.
+//!
+//! A body is kept before the event that names it is stored, and all sessions share it. So one that no log names may be about
+//! to be named: who keeps a body, or asks whether it is here so that it need not be sent, makes it a new one, and a new one is
+//! not removed (`unnamed`).
 
 mod kept_as;
 mod text;
+mod unnamed;
 
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
+use std::time::SystemTime;
 
 use sha2::{Digest, Sha256};
 
@@ -16,6 +22,7 @@ use crate::platform;
 
 pub use kept_as::{KeptAs, RewrittenUpload};
 pub use text::BodyText;
+pub use unnamed::{Among, Sweep, Unnamed};
 
 /// How the name of a body begins that is not whole yet.
 const BEGUN: &str = ".new-";
@@ -40,6 +47,14 @@ pub struct Blobs {
     dir: PathBuf,
     written: AtomicU64,
     elsewhere: OnceLock<Elsewhere>,
+    keeping: Keeping,
+}
+
+/// Shared by those who keep bodies, or make them new ones; who removes one has it alone.
+type Keeping = Arc<RwLock<()>>;
+
+fn keeping(keeping: &Keeping) -> RwLockReadGuard<'_, ()> {
+    keeping.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl std::fmt::Debug for Blobs {
@@ -64,6 +79,7 @@ impl Blobs {
             dir,
             written: AtomicU64::new(0),
             elsewhere: OnceLock::new(),
+            keeping: Keeping::default(),
         })
     }
 
@@ -73,6 +89,7 @@ impl Blobs {
             dir: data.join("blobs"),
             written: AtomicU64::new(0),
             elsewhere: OnceLock::new(),
+            keeping: Keeping::default(),
         }
     }
 
@@ -115,18 +132,32 @@ impl Blobs {
             folder,
             path,
             temporary,
+            keeping: self.keeping.clone(),
         })
     }
 
     fn put_as(&self, sha256: &str, body: &[u8]) -> Result<(), Error> {
         let path = self.path(sha256);
-        if path.exists() {
+        let _keeping = keeping(&self.keeping);
+        if renew(&path).is_some() {
             return Ok(());
         }
         let folder = self.make_folder(&path)?;
         platform::write_whole(&path, &self.temporary(), body)
             .and_then(|()| platform::sync_dir(folder))
             .map_err(|why| Error::io("keep the body", &path, why))
+    }
+
+    /// The length of the body of that hash, for who is about to name it, and does not send it where it is here: it is not removed
+    /// for a while. `None` where there is none.
+    ///
+    /// # Errors
+    ///
+    /// Where the text is no hash.
+    pub fn claim(&self, sha256: &str) -> Result<Option<u64>, Error> {
+        check_hash(sha256)?;
+        let _keeping = keeping(&self.keeping);
+        Ok(renew(&self.path(sha256)))
     }
 
     /// The folder of a body. Its name is durable, as all that lies in it will be.
@@ -223,6 +254,7 @@ pub struct Upload {
     folder: PathBuf,
     path: PathBuf,
     temporary: PathBuf,
+    keeping: Keeping,
 }
 
 impl Upload {
@@ -249,6 +281,7 @@ impl Upload {
         }
         let keep = || -> std::io::Result<()> {
             self.file.sync_data()?;
+            let _keeping = keeping(&self.keeping);
             fs::rename(&self.temporary, &self.path)?;
             platform::sync_dir(&self.folder)
         };
@@ -261,6 +294,13 @@ impl Drop for Upload {
         // After a rename there is nothing of that name.
         let _ = fs::remove_file(&self.temporary);
     }
+}
+
+/// Makes the body a new one, and gives its length. One that cannot be is as none: it is kept anew.
+fn renew(path: &Path) -> Option<u64> {
+    let file = platform::private_file().write(true).open(path).ok()?;
+    file.set_modified(SystemTime::now()).ok()?;
+    Some(file.metadata().ok()?.len())
 }
 
 /// Removes what a server that was killed had begun. The folder is ours: nobody else writes to it.

@@ -5,6 +5,7 @@
 //! - [`Copied`] is what one server has of another's log: the numbers are its home's, here they are kept.
 //! - [`LogBytes`] reads a log without holding its folder; [`rows`] tells which there are.
 //! - [`Compaction`] makes the log of a session that is over a shorter one that says the same; [`fold`] does so for any lines.
+//! - [`HeldFolder`] is a folder that is held to remove sessions from it, and not served.
 //! - [`Blobs`] are the bodies that are too large for a line, by their hash.
 //!
 //! Everything is synchronous: a server calls it off its async threads. Who may write and who is told of it is for the
@@ -15,6 +16,7 @@ mod compaction;
 mod error;
 mod log;
 mod log_bytes;
+mod named;
 mod now;
 mod pace;
 mod platform;
@@ -26,12 +28,13 @@ mod summary;
 mod whole;
 
 pub use blobs::{
-    Blobs, BodyFile, BodyText, Elsewhere, KeptAs, RewrittenUpload, Upload, sha256_hex,
+    Among, Blobs, BodyFile, BodyText, Elsewhere, KeptAs, RewrittenUpload, Sweep, Unnamed, Upload,
+    sha256_hex,
 };
 pub use compaction::{Compaction, Folding, fold, has_checksum};
 pub use error::Error;
 pub use log::{
-    Appended, Condition, Copied, Epoch, Gap, ItemResult, Packed, Page, PageRequest, Rewrite,
+    Appended, Condition, Copied, Epoch, Freed, Gap, ItemResult, Packed, Page, PageRequest, Rewrite,
     SYNC_BOUNDS_US, Stored, SyncTimes,
 };
 pub use log_bytes::{LogBytes, is_part_of_log};
@@ -40,8 +43,8 @@ pub use pace::Pace;
 pub use random::{new_token, random_base64url};
 pub use session_id::SessionId;
 pub use store::{
-    FoundTold, LogFound, Options, Restoring, Rows, Session, Store, StoredBody, SyncPolicy,
-    beside_each_other, now_ms, rows,
+    FoundTold, HeldFolder, LogFound, Options, Removal, Restoring, Rows, Session, Store, StoredBody,
+    SyncPolicy, beside_each_other, named_bodies, now_ms, rows, sizes,
 };
 pub use summary::Summary;
 pub use whole::WHOLE_BYTES;

@@ -20,6 +20,7 @@ mod open;
 mod packed;
 mod page;
 mod records;
+mod removal;
 mod restored;
 mod scan;
 mod seal;
@@ -45,6 +46,7 @@ pub use copied::Copied;
 pub use epochs::Epoch;
 pub use packed::Packed;
 pub use page::{Gap, Page, PageRequest};
+pub use removal::Freed;
 
 pub(crate) use append::Storing;
 pub(crate) use begun::{end as end_begun, stem_of_mark};
@@ -55,6 +57,9 @@ pub(crate) use lines::checksum_holds;
 pub(crate) use open::Opening;
 pub(crate) use packed::{is_begun as packing_is_begun, stem_of_packed};
 pub(crate) use page::Snapshot;
+pub(crate) use removal::{
+    all_of as all_files_of, is_begun as removal_is_begun, remove as remove_files,
+};
 pub(crate) use seal::forget as forget_segment;
 
 /// What the log says about its writer.

@@ -7,17 +7,16 @@ mod whole;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use chat_event::compaction::Folded;
 use chat_event::payload::{
-    PermissionOption, PermissionRequest, QuestionOption, QuestionRequest, SessionStart, ToolCall,
+    PermissionOption, PermissionRequest, QuestionOption, QuestionRequest, ToolCall,
 };
 use chat_event::shell::script_of;
-use chat_event::{ChatEvent, Json, Payload, Standing};
+use chat_event::{ChatEvent, Json, Payload, Took};
 use serde::{Deserialize, Serialize};
 
 use crate::blobs::sha256_hex;
 
-/// Requests, calls and names of turns that are kept at once, each: far beyond what one agent has open.
+/// Requests and calls that are kept at once, each: far beyond what one agent has open.
 const MOST_OPEN: usize = 64;
 /// A text longer than this is cut: a list has one line for it.
 const TEXT_CHARS: usize = 120;
@@ -83,21 +82,6 @@ pub(crate) struct Now {
     calls: VecDeque<Open<Doing>>,
     /// Answers whose requests have not come: either half may be first.
     early: VecDeque<(String, String)>,
-    /// The names of turns that began, the newest last: what comes late to one of them begins nothing.
-    turns: VecDeque<String>,
-    /// The name of the newest turn: the last one that began, by the times of the turns.
-    newest: Option<String>,
-    /// The newest turn, while it goes on.
-    turn: Option<Turn>,
-    standing: Standing,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Turn {
-    Named,
-    Unnamed,
-    /// Without a name, and its prompt has not come.
-    Announced,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -114,8 +98,11 @@ struct Open<T> {
 }
 
 impl Now {
-    /// Takes the next event of the log.
-    pub(crate) fn take(&mut self, event: &ChatEvent) {
+    /// Takes the next event of the log, and what it was to how the session stands.
+    pub(crate) fn take(&mut self, event: &ChatEvent, took: Took) {
+        if took.works && event.turn_id.is_some() {
+            self.turns_before_are_over(event);
+        }
         match &event.payload {
             Payload::PermissionRequest(request) => {
                 let call_id = request.tool_call_id.as_ref();
@@ -131,7 +118,7 @@ impl Now {
             Payload::QuestionResolved(resolved) => {
                 self.answer(event, "question", &resolved.request_id);
             }
-            Payload::ToolCall(call) => self.call(event, call),
+            Payload::ToolCall(call) if !took.is_past => self.call(event, call),
             Payload::ToolResult(result) => {
                 let id = kept_name(&result.tool_call_id);
                 self.calls.retain(|call| call.id != id);
@@ -143,6 +130,8 @@ impl Now {
             // A sub-agent that fails or is stopped leaves those beside it as they are.
             Payload::ErrorEvent(_) | Payload::Interrupt(_)
                 if event.parent_tool_call_id.is_some() => {}
+            Payload::TurnEnd(_) | Payload::Interrupt(_) | Payload::ErrorEvent(_)
+                if took.is_past && event.turn_id.is_none() => {}
             // Nothing of a turn runs or waits behind its end; without its name, nothing at all does.
             Payload::TurnEnd(_) | Payload::Interrupt(_) | Payload::ErrorEvent(_) => {
                 let turn_id = turn_of(event);
@@ -156,6 +145,8 @@ impl Now {
                     .retain(|ask| is_free(ask) || !is_over(&ask.turn_id));
                 self.calls.retain(|call| !is_over(&call.turn_id));
             }
+            // The end of an earlier run, or of a sub-agent's session, ends nothing of this one.
+            Payload::SessionEnd(_) if took.is_past || event.parent_tool_call_id.is_some() => {}
             Payload::SessionEnd(_) => {
                 self.asks.clear();
                 self.calls.clear();
@@ -165,120 +156,15 @@ impl Now {
         }
     }
 
-    /// Whether the event begins a turn, said so or not: as in the feed, the first event of a turn does, where no
-    /// `turn_start` came before it.
-    pub(crate) fn begins_turn(&mut self, event: &ChatEvent) -> bool {
-        let is_prompt = matches!(
-            event.payload,
-            Payload::UserMessage(_) | Payload::UserAudio(_)
-        );
-        match &event.payload {
-            Payload::TurnEnd(_) => {
-                // A prompt may wait while the agent is busy with the one before: that one's end is not the newest's.
-                if self.is_new_name(event) && !self.is_past(event) {
-                    self.begins_newest(event);
-                }
-                if self.is_of_newest(event) {
-                    self.turn = None;
-                    self.stops(event);
-                }
-                return false;
-            }
-            Payload::SessionEnd(_) => {
-                self.turn = None;
-                self.standing.is_over(time_of(event));
-                return false;
-            }
-            _ if event.turn_id.is_some() => {}
-            Payload::TurnStart(_) => {}
-            Payload::UserMessage(_)
-            | Payload::UserAudio(_)
-            | Payload::AssistantChunk(_)
-            | Payload::AssistantDone(_)
-            | Payload::ThinkingChunk(_)
-            | Payload::ThinkingDone(_)
-            | Payload::ToolInputChunk(_)
-            | Payload::ToolCall(_)
-                if event.parent_tool_call_id.is_none() => {}
-            _ => return false,
+    /// As in the feed: nothing of another turn runs or waits behind the work of this one.
+    fn turns_before_are_over(&mut self, event: &ChatEvent) {
+        if self.asks.is_empty() && self.calls.is_empty() {
+            return;
         }
-        let is_start = matches!(event.payload, Payload::TurnStart(_));
-        let (begins, turn) = match (&event.turn_id, self.turn) {
-            (Some(_), before) => match self.is_new_name(event) {
-                true => (true, Some(Turn::Named)),
-                false => (false, before),
-            },
-            (None, _) if is_start => (true, Some(Turn::Announced)),
-            (None, Some(Turn::Announced)) if is_prompt => (false, Some(Turn::Unnamed)),
-            (None, Some(Turn::Unnamed)) => (is_prompt, Some(Turn::Unnamed)),
-            (None, None) => (true, Some(Turn::Unnamed)),
-            (None, before) => (false, before),
-        };
-        // Another source may tell late of a turn that was before the newest.
-        if !begins || self.begins_newest(event) {
-            self.turn = turn;
-        }
-        begins
-    }
-
-    /// A turn begins: whether it is the newest one. Without a name it stands where it came.
-    fn begins_newest(&mut self, event: &ChatEvent) -> bool {
-        if event.turn_id.is_none() {
-            self.standing = Standing::default();
-        }
-        let first = Folded::of(event).and_then(|folded| folded.times().next());
-        let is_newest = self
-            .standing
-            .begins(event.within_arrival(first.unwrap_or(event.timestamp)));
-        if is_newest {
-            self.newest = turn_of(event);
-        }
-        is_newest
-    }
-
-    /// Whether an event tells of what is past: it is of a turn before the newest, or was before an end.
-    pub(crate) fn is_past(&self, event: &ChatEvent) -> bool {
-        let goes_on = || self.standing.is_open() && self.is_of_newest(event);
-        self.standing.is_past(time_of(event)) && !goes_on()
-    }
-
-    /// Whether an event is of the newest turn, as one is that names none.
-    pub(crate) fn is_of_newest(&self, event: &ChatEvent) -> bool {
-        event.turn_id.is_none() || self.newest == turn_of(event)
-    }
-
-    /// Whether the model and the branch are told, and hold.
-    pub(crate) fn tells(&mut self, event: &ChatEvent, start: &SessionStart) -> bool {
-        (start.model.is_some() || start.git_branch.is_some()) && self.standing.tells(time_of(event))
-    }
-
-    /// The newest turn, or the session, goes on behind its end.
-    pub(crate) fn goes_on(&mut self) {
-        self.standing.goes_on();
-    }
-
-    /// The newest turn is stopped.
-    pub(crate) fn stops(&mut self, event: &ChatEvent) {
-        self.standing.ends(time_of(event));
-    }
-
-    /// Whether the newest turn goes on.
-    pub(crate) fn has_turn(&self) -> bool {
-        self.turn.is_some()
-    }
-
-    fn is_new_name(&mut self, event: &ChatEvent) -> bool {
-        let Some(name) = event.turn_id.as_deref().map(kept_name) else {
-            return false;
-        };
-        let is_new = !self.turns.iter().any(|known| *known == name);
-        if is_new {
-            if self.turns.len() >= MOST_OPEN {
-                self.turns.pop_front();
-            }
-            self.turns.push_back(name.into_owned());
-        }
-        is_new
+        let turn_id = turn_of(event);
+        let is_of_it = |of: &Option<String>| of.is_none() || *of == turn_id;
+        self.asks.retain(|ask| is_of_it(&ask.turn_id));
+        self.calls.retain(|call| is_of_it(&call.turn_id));
     }
 
     /// How many requests wait.
@@ -362,7 +248,7 @@ impl Now {
 
     fn call(&mut self, event: &ChatEvent, call: &ToolCall) {
         let id = kept_name(&call.tool_call_id);
-        if self.is_past(event) || self.calls.iter().any(|open| open.id == id) {
+        if self.calls.iter().any(|open| open.id == id) {
             return;
         }
         if self.calls.len() >= MOST_OPEN {
@@ -382,10 +268,6 @@ impl Now {
             },
         });
     }
-}
-
-fn time_of(event: &ChatEvent) -> Option<i64> {
-    event.within_arrival(event.timestamp)
 }
 
 /// The name of the event's turn, as it is kept.

@@ -117,6 +117,15 @@ impl FileMark {
     }
 }
 
+#[cfg(test)]
+impl FileMark {
+    /// As a file of a lower layer is, which this was before it was written to; `None` where files have no birth.
+    pub(crate) fn born_before(self) -> Option<Self> {
+        let born_ns = self.born_ns.checked_sub(1)?;
+        Some(FileMark { born_ns, ..self })
+    }
+}
+
 impl From<&std::fs::Metadata> for FileMark {
     fn from(metadata: &std::fs::Metadata) -> Self {
         #[cfg(unix)]

@@ -6,6 +6,7 @@ mod copies;
 mod found;
 pub(crate) mod lock;
 mod packed;
+mod removal;
 mod restore;
 mod rows;
 mod session;
@@ -27,8 +28,10 @@ use anew::Anew;
 pub use anew::{FoundTold, LogFound};
 use boot::Boot;
 use found::Found;
+pub use removal::{HeldFolder, Removal, named_bodies};
+pub(crate) use restore::ASIDE;
 pub use restore::Restoring;
-pub use rows::{Rows, rows};
+pub use rows::{Rows, rows, sizes};
 pub use session::{Session, StoredBody};
 
 /// Each open log may hold two files, and a process often has no more than 1024.
@@ -161,6 +164,10 @@ impl Store {
     fn found(&self) -> Result<Found, Error> {
         let dir = &self.inner.dir;
         let mut found = found::all(dir)?;
+        // The folder is ours: nobody writes them any more. One that stays costs room and nothing else.
+        for path in &found.half_written {
+            let _ = std::fs::remove_file(path);
+        }
         if found.begun.is_empty() {
             return Ok(found);
         }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use chat_event::compaction::Folded;
 use chat_event::payload::Usage;
-use chat_event::{ChatEvent, Payload, gist};
+use chat_event::{ChatEvent, Outcome, Payload, Standing, Took, gist};
 use serde::{Deserialize, Serialize};
 
 use crate::now::{Ask, Doing, Now, one_line};
@@ -65,6 +65,9 @@ pub struct Summary {
     /// What the three above are made from.
     #[serde(skip)]
     pub(crate) now: Now,
+    /// What the status is made from, and the outcome.
+    #[serde(skip)]
+    pub(crate) standing: Standing,
     /// How the newest turn ended: `completed`, `interrupted` or `failed`; none while it goes on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
@@ -129,15 +132,6 @@ impl Summary {
 
     /// Takes the next event of the log.
     pub(crate) fn take(&mut self, event: &ChatEvent) {
-        self.take_facts(event);
-        if !matches!(self.status.as_str(), "busy" | "retrying") {
-            self.works_since_ms = None;
-        } else if self.works_since_ms.is_none() {
-            self.works_since_ms = event.recv.or(event.timestamp);
-        }
-    }
-
-    fn take_facts(&mut self, event: &ChatEvent) {
         if let Some(seq) = event.seq {
             self.head = self.head.max(seq);
         }
@@ -147,11 +141,6 @@ impl Summary {
             let first = folded.as_ref().and_then(|folded| folded.times().next());
             self.started_ms = first.unwrap_or(event.timestamp);
         }
-        self.now.take(event);
-        let begins_turn = self.now.begins_turn(event);
-        self.asks = self.now.n_asks();
-        self.ask = self.now.first_ask();
-        self.doing = self.now.doing();
         self.last_activity_ms = event.recv.or(event.timestamp).or(self.last_activity_ms);
         if let Some(at_ms) = event.recv.or(event.timestamp) {
             // What was folded into it came as long before it as its times say.
@@ -161,21 +150,55 @@ impl Summary {
             }
             self.pace.take(at_ms);
         }
-        let is_past = self.now.is_past(event);
-        if !is_past {
+        let took = self.standing.take(event);
+        if !took.is_past {
             self.last_event_ms = event.timestamp.or(self.last_event_ms);
         }
-        let has_failed = self.outcome.as_deref() == Some("failed");
-        self.note_outcome(event, begins_turn, is_past);
+        self.turns += usize::from(took.begins);
+        self.steps += usize::from(matches!(event.payload, Payload::ToolCall(_)));
+        self.note_how_it_stands(event, took);
         self.note_figures(event);
-        if begins_turn && !is_past {
-            "busy".clone_into(&mut self.status);
+        self.note_facts(event);
+    }
+
+    fn note_how_it_stands(&mut self, event: &ChatEvent, took: Took) {
+        self.now.take(event, took);
+        self.asks = self.now.n_asks();
+        self.ask = self.now.first_ask();
+        self.doing = self.now.doing();
+        let status = self.standing.status().as_str();
+        if self.status != status {
+            status.clone_into(&mut self.status);
         }
+        if !self.standing.works() {
+            self.works_since_ms = None;
+        } else if self.works_since_ms.is_none() {
+            self.works_since_ms = event.recv.or(event.timestamp);
+        }
+        let outcome = self.standing.outcome();
+        if let (Some(Outcome::Failed), Payload::ErrorEvent(error)) = (outcome, &event.payload)
+            && event.parent_tool_call_id.is_none()
+            && !took.is_past
+        {
+            self.failure = first_line(&error.message);
+        }
+        if outcome != Some(Outcome::Failed) {
+            self.failure = None;
+        }
+        let outcome = outcome.map(Outcome::as_str);
+        if self.outcome.as_deref() != outcome {
+            self.outcome = outcome.map(str::to_owned);
+        }
+    }
+
+    fn note_facts(&mut self, event: &ChatEvent) {
         match &event.payload {
+            // What a sub-agent is begun with is not what the session works with.
+            Payload::SessionStart(_) if event.parent_tool_call_id.is_some() => {}
             Payload::SessionStart(start) => {
                 replace(&mut self.agent, start.agent.as_ref());
                 replace(&mut self.provider, start.provider.as_ref());
-                if self.now.tells(event, start) {
+                if self.standing.tells(event, start) {
                     replace(&mut self.model, start.model.as_ref());
                     replace(&mut self.git_branch, start.git_branch.as_ref());
                 }
@@ -190,9 +213,6 @@ impl Summary {
                     .extra
                     .get("sample")
                     .is_some_and(|value| value.as_text() == "true");
-                if self.status == "ended" && !is_past {
-                    "idle".clone_into(&mut self.status);
-                }
             }
             // What a sub-agent is told is not what the session is about.
             Payload::UserMessage(message)
@@ -200,82 +220,8 @@ impl Summary {
             {
                 self.title = gist::title(&message.text.preview()).map(|title| one_line(&title));
             }
-            Payload::TurnEnd(_) if self.now.has_turn() => {}
-            Payload::Interrupt(_) if event.parent_tool_call_id.is_some() => {}
-            Payload::SessionEnd(_) => "ended".clone_into(&mut self.status),
-            // A session that is over stays so, and a newest turn that goes on goes on, whatever is told of what was before.
-            Payload::TurnEnd(_)
-                if is_past && (self.status == "ended" || !self.now.is_of_newest(event)) => {}
-            Payload::TurnEnd(_) => "idle".clone_into(&mut self.status),
-            _ if is_past => {}
-            Payload::Interrupt(_) => "idle".clone_into(&mut self.status),
-            // A turn that failed is over, unless the agent goes on with it: then its next call says so.
-            Payload::ErrorEvent(_)
-                if event.parent_tool_call_id.is_none() && self.status == "busy" =>
-            {
-                "idle".clone_into(&mut self.status);
-            }
-            Payload::ToolCall(_) if has_failed && self.status == "idle" => {
-                "busy".clone_into(&mut self.status);
-                self.now.goes_on();
-            }
-            // The end was a guess, as of a program that was stopped for long: it goes on with the turn it was in.
-            payload if self.status == "ended" && payload.is_agents_work() => {
-                "busy".clone_into(&mut self.status);
-                self.outcome = None;
-                self.failure = None;
-                self.now.goes_on();
-            }
-            Payload::SessionStatus(status)
-                if matches!(status.status.as_str(), "busy" | "idle" | "retrying") =>
-            {
-                self.status.clone_from(&status.status);
-            }
             _ => {}
         }
-    }
-
-    /// How the newest turn ended, and what of.
-    fn note_outcome(&mut self, event: &ChatEvent, begins_turn: bool, is_past: bool) {
-        let is_main = event.parent_tool_call_id.is_none();
-        self.turns += usize::from(begins_turn);
-        self.steps += usize::from(matches!(event.payload, Payload::ToolCall(_)));
-        // The newest turn's end may be told late, and by one who knows it better.
-        let is_its_end =
-            matches!(event.payload, Payload::TurnEnd(_)) && self.now.is_of_newest(event);
-        if is_past && !is_its_end {
-            return;
-        }
-        if begins_turn {
-            self.outcome = None;
-            self.failure = None;
-        }
-        let outcome = match &event.payload {
-            Payload::UserMessage(_) if is_main => None,
-            Payload::ToolCall(_) => None,
-            Payload::TurnEnd(_) if self.now.has_turn() => return,
-            Payload::TurnEnd(end) => {
-                Some(match (end.outcome.as_deref(), self.outcome.as_deref()) {
-                    (Some(said @ ("interrupted" | "failed")), _) => said,
-                    (None, Some(said @ ("interrupted" | "failed"))) => said,
-                    (_, _) => "completed",
-                })
-            }
-            Payload::Interrupt(_) if is_main => {
-                self.now.stops(event);
-                Some("interrupted")
-            }
-            Payload::ErrorEvent(error) if is_main => {
-                self.now.stops(event);
-                self.failure = first_line(&error.message);
-                Some("failed")
-            }
-            _ => return,
-        };
-        if outcome != Some("failed") {
-            self.failure = None;
-        }
-        self.outcome = outcome.map(str::to_owned);
     }
 
     fn note_figures(&mut self, event: &ChatEvent) {

@@ -18,6 +18,7 @@ mod index;
 mod log;
 mod model;
 mod put_away;
+mod removal;
 mod restored;
 mod segments;
 mod summary;

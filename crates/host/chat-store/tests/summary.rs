@@ -567,13 +567,35 @@ fn what_is_told_of_the_past_says_nothing_of_how_a_session_stands() {
     }
     let row = after_times(&[over(), all.clone()].concat());
     assert_eq!((row.turns, row.steps, row.failure), (2, 3, None));
-    // Its own end, told by one who knows it better.
+    // Its own end stands, as in the feed; what was a guess gives way to one who knows it better.
     let better = vec![(90, "t2", turn_end("failed"))];
-    let row = after_times(&[over(), better].concat());
+    let row = after_times(&[over(), better.clone()].concat());
+    assert_eq!(stands(&row), completed("ended"));
+    let mut guessed = over();
+    if let Payload::TurnEnd(end) = &mut guessed[2].2 {
+        end.extra.insert("guessed", serde_json::json!(true).into());
+    }
+    let row = after_times(&[guessed, better].concat());
     assert_eq!(
         stands(&row),
         ("ended".to_owned(), Some("failed".to_owned()))
     );
+    // The end of an earlier run, told while this one goes on.
+    let asks = PermissionRequest {
+        request_id: "p".to_owned(),
+        ..PermissionRequest::default()
+    };
+    let running = [
+        &over()[..2],
+        &[
+            (102, "t2", asks.into()),
+            (49, "t1", TurnStart::default().into()),
+            (50, "", SessionEnd::default().into()),
+        ],
+    ];
+    let row = after_times(&running.concat());
+    assert_eq!(stands(&row), ("busy".to_owned(), None));
+    assert_eq!((row.asks, row.doing.is_some()), (1, true));
     // While a turn goes on, it goes on.
     let running = over()[..2].to_vec();
     let row = after_times(&[running, all[1..8].to_vec()].concat());
@@ -656,4 +678,34 @@ fn a_request_for_a_command_is_told_by_its_script() {
     let asked = after(vec![("t1", "", request.into())]).ask.unwrap();
     assert_eq!(asked.text, "rm -f notes.txt");
     assert!(asked.whole.is_some(), "all of it is shown");
+}
+
+#[test]
+fn what_waits_and_runs_does_so_behind_the_end_of_a_sub_agents_session() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let session = store.session_or_new(&id("s1")).unwrap();
+    let call = ToolCall {
+        tool_call_id: "c1".to_owned(),
+        ..ToolCall::default()
+    };
+    let ask = PermissionRequest {
+        request_id: "q1".to_owned(),
+        ..PermissionRequest::default()
+    };
+    let event = |id: &str, parent: Option<&str>, payload: Payload| {
+        let mut event = ChatEvent::new(id, 1, "s1", payload);
+        event.turn_id = Some("t1".to_owned());
+        event.parent_tool_call_id = parent.map(str::to_owned);
+        event
+    };
+    let events = vec![
+        event("e1", None, call.into()),
+        event("e2", None, ask.into()),
+        event("e3", Some("c1"), SessionEnd::default().into()),
+    ];
+    session.append(events, false, 1000).unwrap();
+    let summary = session.summary();
+    assert_eq!((summary.status.as_str(), summary.asks), ("busy", 1));
+    assert!(summary.doing.is_some());
 }

@@ -8,7 +8,7 @@
 //!
 //! A copy counts when it was read back and was the same. A newer one takes the place of those that it begins with; one that
 //! parts from it, such as another server's, stays beside it. What is copied, and when, is for `keep`; how it is packed for
-//! `pack`; how the store is asked for `objects`. What an upload that was killed leaves in parts is seen by nobody, and is for
+//! `pack`; how the store is asked for `objects`; how all of a session goes for `remove`. What an upload that was killed leaves in parts is seen by nobody, and is for
 //! the bucket's own rules to put away (`AbortIncompleteMultipartUpload`).
 
 mod address;
@@ -18,6 +18,7 @@ mod manifest;
 mod objects;
 mod pack;
 mod put;
+mod remove;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -34,9 +35,11 @@ use keys::{Keys, Version};
 use objects::{Got, Objects};
 use pack::Digest;
 use put::Put;
+use remove::Removing;
 
 pub use keep::keep;
 pub use manifest::Manifest;
+pub use remove::{Hidden, RemovedCopies};
 
 /// A manifest that is longer is none of ours.
 const MANIFEST_BYTES: usize = 16 * 1024 * 1024;
@@ -54,6 +57,7 @@ pub struct Cold {
     keys: Keys,
     /// What copies it is known to have, by the stems of sessions.
     known: Arc<Mutex<HashMap<String, Vec<Version>>>>,
+    removing: Arc<Removing>,
 }
 
 /// The address may hold what others must not see.
@@ -76,12 +80,14 @@ impl Cold {
             objects: Objects::new(address.connect()?),
             keys: Keys::new(address.prefix()),
             known: Arc::default(),
+            removing: Arc::default(),
         })
     }
 
     /// Whether it is known to have a copy of the session. Nothing is asked.
     pub fn has(&self, session: &SessionId) -> bool {
-        self.known().contains_key(&session.stem())
+        let stem = session.stem();
+        !self.is_hidden(&stem) && self.known().contains_key(&stem)
     }
 
     /// The newest copy of the session; `None` where there is none.
@@ -99,6 +105,9 @@ impl Cold {
     ///
     /// As [`Cold::find`].
     pub async fn find_of_stem(&self, stem: &str) -> Result<Option<Manifest>, Error> {
+        if self.is_hidden(stem) {
+            return Ok(None);
+        }
         let (copies, n_unread) = self.copies(stem).await?;
         let newest = manifest::newest(copies);
         if newest.is_none() && n_unread > 0 {

@@ -68,15 +68,13 @@ pub trait Tier: Send + 'static {
     /// than the batch is behind of, it takes nothing.
     fn take(&mut self, batch: &Batch) -> impl Future<Output = Result<u64, Error>> + Send;
 
-    /// The session was removed, whose log was at that epoch: what the store has of it is to go, unless it goes by itself soon.
-    /// Whether all of it went; else it is called again, and others have their turn.
+    /// The session was removed, whose log was at that epoch: what the store has of it is to go. Whether all of it went; else
+    /// it is called again, and others have their turn.
     fn forget(
         &mut self,
-        _session: &SessionId,
-        _epoch: &str,
-    ) -> impl Future<Output = Result<bool, Error>> + Send {
-        std::future::ready(Ok(true))
-    }
+        session: &SessionId,
+        epoch: &str,
+    ) -> impl Future<Output = Result<bool, Error>> + Send;
 
     /// Called about once a second: whether it still has what it took. It may put away what is too old.
     fn look(&mut self, now_ms: i64) -> impl Future<Output = Result<(), Error>> + Send;

@@ -50,10 +50,15 @@ impl Health {
         !self.is_up.swap(true, Ordering::Relaxed)
     }
 
-    /// Who reads from it got nothing. Whether it works again is found by the task that copies: that one knows what is there.
-    pub fn failed_reader(&self, why: &str) {
-        self.failed(why);
+    /// Who reads from it got nothing. Whether that is for one object alone is found by the task that copies: it asks the store.
+    pub fn failed_reader(&self) {
+        self.failed_one();
         self.failed_reader.notify_one();
+    }
+
+    /// One thing was not done, which says nothing of all others.
+    pub(crate) fn failed_one(&self) {
+        self.failures.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Ready when a reader got nothing.
@@ -64,7 +69,7 @@ impl Health {
     /// It does not. Whether that is news: a store that is away is said once, and again when it says something else.
     pub(crate) fn failed(&self, why: &str) -> bool {
         let was_up = self.is_up.swap(false, Ordering::Relaxed);
-        self.failures.fetch_add(1, Ordering::Relaxed);
+        self.failed_one();
         let mut known = self.why();
         let is_news = was_up || known.as_deref() != Some(why);
         *known = Some(why.to_owned());

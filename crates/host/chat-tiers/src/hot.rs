@@ -14,7 +14,7 @@ use chat_store::{SessionId, Summary, random_base64url};
 use redis::aio::MultiplexedConnection;
 use redis::{Client, Script};
 
-use crate::copier::{Batch, PATIENCE, Tier};
+use crate::copier::{Batch, PATIENCE, Tier, patiently};
 use crate::error::Error;
 use crate::link::{client_at, connect};
 
@@ -43,6 +43,7 @@ pub struct Hot {
     canary: String,
     take: Script,
     begin: Script,
+    forget: Script,
 }
 
 impl Hot {
@@ -60,12 +61,36 @@ impl Hot {
             canary: keys::canary(&random_base64url::<12>()?),
             take: Script::new(include_str!("hot/take.lua")),
             begin: Script::new(include_str!("hot/begin.lua")),
+            forget: Script::new(include_str!("hot/forget.lua")),
         })
     }
 
     /// For reading, by a connection of its own.
     pub fn reader(&self) -> HotReader {
         HotReader::new(self.client.clone())
+    }
+
+    /// Removes a session whatever its epoch, where nobody copies it; whether there was anything of it.
+    ///
+    /// # Errors
+    ///
+    /// Where Redis is away or refuses.
+    pub async fn remove(&mut self, session: &SessionId) -> Result<bool, Error> {
+        patiently("remove a session", async {
+            if self.connection.is_none() {
+                self.connect().await?;
+            }
+            let [mark, ..] = keys::of(session, "");
+            let mut asking = redis::cmd("HGET");
+            asking.arg(mark).arg("epoch");
+            let epoch = asking.query_async(self.connection()?).await;
+            let epoch: Option<String> = epoch.map_err(|why| Error::store("ask Redis", why))?;
+            match epoch {
+                Some(epoch) => self.forget(session, &epoch).await,
+                None => Ok(false),
+            }
+        })
+        .await
     }
 
     fn connection(&mut self) -> Result<&mut MultiplexedConnection, Error> {
@@ -137,6 +162,18 @@ impl Tier for Hot {
             telling.exec_async(connection).await.map_err(refused)?;
         }
         Ok(has)
+    }
+
+    async fn forget(&mut self, session: &SessionId, epoch: &str) -> Result<bool, Error> {
+        let forget = self.forget.clone();
+        let mut asking = forget.prepare_invoke();
+        for key in keys::of(session, epoch) {
+            asking.key(key);
+        }
+        asking.arg(epoch);
+        let answer = asking.invoke_async(self.connection()?).await;
+        let () = answer.map_err(|why| Error::store("remove a session from Redis", why))?;
+        Ok(true)
     }
 
     async fn look(&mut self, _now_ms: i64) -> Result<(), Error> {

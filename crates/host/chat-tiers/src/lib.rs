@@ -24,7 +24,7 @@ mod logs;
 mod tls;
 mod warm;
 
-pub use cold::{Cold, Manifest, keep};
+pub use cold::{Cold, Hidden, Manifest, RemovedCopies, keep};
 pub use copier::{Batch, Tier, copy};
 pub use error::Error;
 pub use fleet::{BEAT, Fleet, Heard, Member, News, Newsreel};

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use chat_store::{SessionId, Summary, now_ms, random_base64url};
 
-use crate::copier::{Batch, Tier};
+use crate::copier::{Batch, Tier, patiently};
 use crate::error::Error;
 use link::Address;
 use rows::Rows;
@@ -67,6 +67,25 @@ impl Warm {
     /// For reading, by connections of its own.
     pub fn reader(&self) -> WarmReader {
         WarmReader::new(self.address.clone())
+    }
+
+    /// Removes a session whatever its epoch, where nobody copies it; whether there was anything of it.
+    ///
+    /// # Errors
+    ///
+    /// Where the database is away or refuses; some of its rows may be gone by then.
+    pub async fn remove(&mut self, session: &SessionId) -> Result<bool, Error> {
+        let what = "remove a session";
+        if self.writer.is_none() {
+            patiently("connect", self.connect()).await?;
+        }
+        let session = session.as_str();
+        let asking = async { self.writer()?.epoch_of(session).await };
+        let Some(epoch) = patiently(what, asking).await? else {
+            return Ok(false);
+        };
+        while !patiently(what, async { self.writer()?.remove(session, &epoch).await }).await? {}
+        Ok(true)
     }
 
     fn writer(&mut self) -> Result<&mut Writer, Error> {

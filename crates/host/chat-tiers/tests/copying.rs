@@ -98,6 +98,11 @@ impl Tier for Picky {
         Ok(batch.upto)
     }
 
+    async fn forget(&mut self, session: &SessionId, _: &str) -> Result<bool, Error> {
+        self.taken.lock().unwrap().remove(session);
+        Ok(true)
+    }
+
     async fn look(&mut self, _: i64) -> Result<(), Error> {
         Ok(())
     }

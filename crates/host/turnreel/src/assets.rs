@@ -207,7 +207,7 @@ fn content_type(name: &str) -> &'static str {
         "png" => "image/png",
         "ico" => "image/x-icon",
         "woff2" => "font/woff2",
-        "txt" => "text/plain; charset=utf-8",
+        "txt" | "ts" => "text/plain; charset=utf-8",
         _ => "application/octet-stream",
     }
 }

@@ -10,8 +10,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::convert::shown;
 use crate::{
-    compact, config, convert, export, hook, list_command, pipe, restore, serve, token_command,
-    trace, watch,
+    compact, config, convert, export, hook, list_command, pipe, remove_command, restore, serve,
+    token_command, trace, watch,
 };
 
 /// A live activity feed and session replay for coding agents.
@@ -89,6 +89,15 @@ enum Command {
         after_help = "Examples:\n  turnreel compact SESSION\n  turnreel compact session.jsonl -o shorter.jsonl"
     )]
     Compact(compact::Args),
+    /// Remove sessions for good: their logs and all beside them, their copies in stores of others, and the long bodies that no
+    /// other session names.
+    ///
+    /// Where a server holds the data folder it is the one that removes them, and tells those who follow. What their agents
+    /// keep themselves stays, and is not read again. Ends with 0 where all went, 1 where not.
+    #[command(
+        after_help = "Examples:\n  turnreel remove SESSION\n  turnreel remove --older-than 30d --dry-run\n  turnreel remove --older-than 30d --yes"
+    )]
+    Remove(remove_command::Args),
     /// Bring sessions back from the object store into the data folder, or tell which it has that the folder has not.
     ///
     /// They come with the long bodies that stand beside their logs, and are read back and compared on their way. A server
@@ -148,6 +157,7 @@ pub fn main() -> ExitCode {
         Some(Command::Trace(args)) => trace::command(args),
         Some(Command::Convert(args)) => convert::command(args),
         Some(Command::Compact(args)) => compact::command(args),
+        Some(Command::Remove(args)) => remove_command::command(args),
         Some(Command::Restore(args)) => restore::command(args),
         Some(Command::Export(args)) => export::command(args),
         Some(Command::Token(command)) => token_command::command(command),

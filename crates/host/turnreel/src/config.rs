@@ -24,7 +24,7 @@ const FILE_NAME: &str = "turnreel.toml";
 const FILE_BYTES: u64 = 1024 * 1024;
 
 /// The commands that are set up so.
-const COMMANDS: &[&str] = &["watch", "serve", "config", "restore"];
+const COMMANDS: &[&str] = &["watch", "serve", "config", "restore", "remove"];
 
 /// The command that has the options of all of these.
 const WIDEST: &str = "watch";
@@ -77,7 +77,7 @@ pub(crate) fn read(program: &Command, args: Vec<OsString>) -> Result<Given, Stri
     if !COMMANDS.contains(&name) {
         return Ok(read);
     }
-    // `restore` has no such option, and reads what is in the folder.
+    // `restore` and `remove` have no such option, and read what is in the folder.
     let named = given.try_get_one::<PathBuf>("config");
     let named = named.ok().flatten().cloned();
     let is_named = named.is_some();

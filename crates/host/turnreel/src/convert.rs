@@ -19,7 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use chat_normalize::{AT_REST, Context, Dialect, SessionReader};
+use chat_event::ChatEvent;
+use chat_normalize::{AT_REST, Context, Dialect, SessionReader, tell_apart};
 
 use crate::cli::DataArg;
 use crate::pipe::parse_dialect;
@@ -259,10 +260,15 @@ impl Work<'_> {
     ) -> Result<bool, Stop> {
         let mut projection = forms::projection(self.args.to);
         let mut sheet: Option<Sheet> = None;
-        let mut events = Vec::new();
+        let mut events: Vec<ChatEvent> = Vec::new();
+        let mut first: Option<String> = None;
         let read = loop {
             let more = session.read(&mut events);
-            if !events.is_empty() {
+            if let Some(event) = events.first() {
+                let first = first.get_or_insert_with(|| event.session_id.clone());
+                if self.args.to.is_of_one_session() {
+                    tell_apart(&mut events, first);
+                }
                 let sheet = match &mut sheet {
                     Some(sheet) => sheet,
                     None => sheet.insert(self.outputs.begin(input).map_err(Stop::Why)?),

@@ -183,15 +183,22 @@ impl Logs for OwnLogs {
     }
 
     fn removed(&self, id: &SessionId) -> Removed {
-        let live = self.0.live_to_write(id);
-        let Some(live) = live.filter(|it| it.is_removed() && it.home().is_none()) else {
+        let epoch = match self.0.live_to_write(id) {
+            Some(live) => {
+                let is_gone = live.is_removed() && live.home().is_none();
+                is_gone.then(|| live.position().0)
+            }
+            // What was packed away was at home here.
+            None => self.0.packed.epoch_of_gone(id),
+        };
+        let Some(epoch) = epoch else {
             return Removed::No;
         };
         // A log that is in the object store may have been taken away to make room.
         match self.0.fetching.get() {
             Some(fetching) if !fetching.knows() => Removed::Unsure,
             Some(fetching) if !fetching.knows_none(id) => Removed::No,
-            Some(_) | None => Removed::Yes(live.position().0),
+            Some(_) | None => Removed::Yes(epoch),
         }
     }
 }

@@ -2,9 +2,12 @@
 //!
 //! They are logs as the server writes them, made by `turnreel pipe` of recordings of a real agent.
 
+use std::path::Path;
+
 use chat_event::{ChatEvent, Payload};
 use chat_store::SessionId;
 
+use crate::data_dir;
 use crate::state::State;
 use crate::told::Told;
 
@@ -13,8 +16,18 @@ const LOGS: &[(&str, &str)] = &[
     ("subagent", include_str!("../examples/subagent.jsonl")),
 ];
 
+/// Says that a folder had them: who removed them, and all else, has seen them.
+const GIVEN: &str = "examples-given";
+
+/// Whether the folder began with them.
+pub(crate) fn were_given(dir: &Path) -> bool {
+    dir.join(GIVEN).exists()
+}
+
 /// Imports them. What cannot be imported is said in the log, and no reason not to serve.
 pub(crate) async fn import(state: &State) {
+    // Where it cannot be noted they may come once more.
+    let _ = data_dir::write_private(&state.store.dir().join(GIVEN), b"");
     for &(name, text) in LOGS {
         let importing = state.clone();
         let imported = tokio::task::spawn_blocking(move || import_one(&importing, text)).await;

@@ -123,6 +123,11 @@ impl Fetching {
         let _ = state.fetching.set(fetching);
     }
 
+    /// The store that is fetched from.
+    pub(crate) fn cold(&self) -> &Cold {
+        &self.cold
+    }
+
     /// Whether the store said what it has.
     pub(crate) fn knows(&self) -> bool {
         self.health.is_up()
@@ -240,7 +245,7 @@ impl Fetching {
                 // What is damaged there, or finds no place here, is no reason to fetch nothing else.
                 if matches!(why, Error::Store { .. }) {
                     // It is said above, and the operator's figures tell of it.
-                    self.health.failed_reader(&why.to_string());
+                    self.health.failed_reader();
                     *locked(&self.away_until) = Some(Instant::now() + AWAY);
                 } else {
                     let mut failed = locked(&self.failed);
@@ -255,6 +260,7 @@ impl Fetching {
     }
 
     async fn fetch_session(&self, state: &State, id: &SessionId) -> Result<bool, Failure> {
+        let n_removals = self.cold.n_removals(id);
         let Some(copy) = self.cold.find(id).await? else {
             return Ok(false);
         };
@@ -281,6 +287,10 @@ impl Fetching {
         let (preparing, of) = (state.clone(), id.clone());
         // What was fetched by half goes with it.
         let restoring = off_thread(move || preparing.store.restoring(&of)).await??;
+        // Who removes it from here on removes that file, too.
+        if self.cold.n_removals(id) != n_removals {
+            return Ok(false);
+        }
         self.cold.fetch(&copy, restoring.file()).await?;
         let (taking, of) = (state.clone(), id.clone());
         let taking_in = move || taking.take_in(&of, &restoring, copy_of.as_deref());
@@ -383,7 +393,7 @@ fn fetching() -> ApiError {
 }
 
 /// The cause names what only operators are to know: it stays in our own log.
-fn away() -> ApiError {
+pub(crate) fn away() -> ApiError {
     let message =
         "it may be in the object store, which does not give it now; the server's log says why";
     ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "fetching", message).retry_after(COME_AGAIN_MS)

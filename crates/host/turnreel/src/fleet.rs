@@ -13,6 +13,7 @@ mod errands;
 mod giving;
 mod homes;
 mod members;
+mod removing;
 mod sending;
 mod told;
 

@@ -49,6 +49,8 @@ mod pipe;
 mod producers;
 mod rate;
 mod readers;
+mod removal;
+mod remove_command;
 mod removed;
 mod requests;
 mod restore;
@@ -75,6 +77,7 @@ mod told;
 mod trace;
 mod turns;
 mod unpack;
+mod uploads;
 mod watch;
 mod wire;
 

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use chat_feed::projections::trace::clean;
-use chat_feed::units;
+use chat_feed::{sessions, units};
 use chat_store::{Rows, Summary, now_ms};
 use serde_json::{Value, json};
 use terminal_size::terminal_size_of;
@@ -49,9 +49,10 @@ fn run(args: Args) -> Result<ExitCode, String> {
     }
     // The newest first, as on the page.
     told.rows.sort_by_key(|row| std::cmp::Reverse(at_ms(row)));
-    let fields = told.rows.iter().map(|row| fields(row, now_ms()));
+    let now_ms = now_ms();
+    let fields = told.rows.iter().map(|row| fields(row, now_ms));
     let text: String = if args.json {
-        let objects = told.rows.iter().map(object);
+        let objects = told.rows.iter().map(|row| object(row, now_ms));
         objects.map(|object| format!("{object}\n")).collect()
     } else if io::stdout().is_terminal() {
         in_columns(
@@ -79,20 +80,26 @@ fn run(args: Args) -> Result<ExitCode, String> {
 }
 
 /// When something came of it last.
-fn at_ms(row: &Summary) -> i64 {
+pub(crate) fn at_ms(row: &Summary) -> i64 {
     let changed_ms = row.last_activity_ms.or(row.last_event_ms).unwrap_or(0);
     chat_feed::sessions::last_ms(changed_ms, row.last_event_ms)
 }
 
-fn state(row: &Summary) -> &str {
-    if row.packed { "packed" } else { &row.status }
+/// How a session stands, by the words of the page's list.
+fn state(row: &Summary, now_ms: i64) -> String {
+    let row = serde_json::to_value(row).and_then(serde_json::from_value::<sessions::Row>);
+    row.map_or_else(
+        |_| String::new(),
+        |row| row.state(now_ms).word().to_lowercase(),
+    )
 }
 
-fn object(row: &Summary) -> Value {
+fn object(row: &Summary, now_ms: i64) -> Value {
     json!({
         "id": row.id,
         "title": row.title,
         "agent": row.agent,
+        "state": state(row, now_ms),
         "status": row.status,
         "packed": row.packed,
         "startedMs": row.started_ms,
@@ -112,7 +119,10 @@ fn fields(row: &Summary, now_ms: i64) -> [String; 6] {
     let text = |text: &Option<String>| text.as_deref().map_or_else(|| "-".to_owned(), one_line);
     [
         row.id.clone(),
-        state(row).to_owned(),
+        match row.packed {
+            true => "packed".to_owned(),
+            false => state(row, now_ms),
+        },
         since,
         units::grouped(row.events),
         text(&row.agent),
@@ -149,11 +159,12 @@ fn in_columns(mut rows: Vec<[String; 6]>, width: usize) -> String {
 }
 
 /// A title is for one field of one line, whatever is in it.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     clean(text).replace(['\t', '\n'], " ")
 }
 
-fn ago(ms: i64) -> String {
+/// How long ago, in one unit.
+pub(crate) fn ago(ms: i64) -> String {
     let minutes = ms.max(0) / 60_000;
     match minutes {
         ..=120 => format!("{minutes} min"),

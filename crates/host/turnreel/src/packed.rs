@@ -36,6 +36,8 @@ struct Row {
     number: u64,
     /// `None` where somebody took away what was left of it.
     summary: Option<Arc<Summary>>,
+    /// The epoch of its log.
+    epoch: String,
 }
 
 impl PackedRows {
@@ -44,8 +46,12 @@ impl PackedRows {
         let row = |packed: &Arc<Packed>| {
             let id = SessionId::parse(&packed.session).ok()?;
             let number = list.changed(&id, None);
-            let summary = Some(Arc::new(packed.summary.clone()));
-            Some((id, Row { number, summary }))
+            let row = Row {
+                number,
+                summary: Some(Arc::new(packed.summary.clone())),
+                epoch: packed.epoch.clone(),
+            };
+            Some((id, row))
         };
         PackedRows(Mutex::new(packed.iter().filter_map(row).collect()))
     }
@@ -76,15 +82,25 @@ impl PackedRows {
         }
     }
 
+    /// The epoch of the log of one of which nothing is left.
+    pub(crate) fn epoch_of_gone(&self, id: &SessionId) -> Option<String> {
+        let rows = locked(&self.0);
+        let row = rows.get(id).filter(|row| row.summary.is_none());
+        row.map(|row| row.epoch.clone())
+    }
+
     /// The session's row is this one from now on; `live` is its last.
     fn take(&self, live: &Live, summary: Summary, list: &List) {
         let id = live.session.id();
         let mut rows = locked(&self.0);
         // Who follows is told that there is no log, and comes again; who is woken by that waits for the row.
         live.set_removed(true, list);
-        let number = live.row().0;
-        let summary = Some(Arc::new(summary));
-        rows.insert(id.clone(), Row { number, summary });
+        let row = Row {
+            number: live.row().0,
+            summary: Some(Arc::new(summary)),
+            epoch: live.position().0,
+        };
+        rows.insert(id.clone(), row);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sessions whose logs somebody took out of the data folder while the server runs: they are not there any longer, for the
 //! list and for those who follow them.
 //!
-//! The folder is looked through where it has changed. A session that is sent to again has a log again, and is listed.
+//! Those that are removed by the server itself are for `removal`. The folder is looked through where it has changed. A session that is sent to again has a log again, and is listed.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -171,6 +171,11 @@ fn turn(state: &State, live: &Live, is_missing: bool) -> bool {
     }
     live.set_removed(is_missing, &state.list);
     true
+}
+
+/// Tells that the session's log was removed by us. The caller holds the session's `writer`.
+pub(crate) fn tell_removed(state: &State, live: &Live) {
+    turn(state, live, true);
 }
 
 /// Looks whether the session's log was taken away just now; whether it is. For where what is remembered of the session would

@@ -43,7 +43,7 @@ pub(crate) struct Args {
     data: DataArg,
 }
 
-fn parse_session(text: &str) -> Result<String, String> {
+pub(crate) fn parse_session(text: &str) -> Result<String, String> {
     let id = SessionId::parse(text).map_err(|why| why.to_string())?;
     Ok(id.as_str().to_owned())
 }
@@ -209,7 +209,7 @@ fn row(copy: &Manifest) -> String {
     clean(line.trim_end())
 }
 
-fn say(line: &str) -> Result<(), String> {
+pub(crate) fn say(line: &str) -> Result<(), String> {
     let said = writeln!(std::io::stdout().lock(), "{line}");
     said.map_err(|why| format!("could not write: {why}: standard output"))
 }

@@ -13,6 +13,7 @@ mod insight;
 mod operation;
 mod page;
 mod ranged;
+mod removal;
 mod sandbox;
 mod sessions;
 mod shares;
@@ -43,6 +44,9 @@ pub(crate) use operation::Readiness;
 /// Where the page's files are looked for: under any path that no other route has.
 pub(crate) const ASSETS: &str = "/{*path}";
 
+/// A session itself, which can be removed.
+const SESSION: &str = "/api/v1/sessions/{session}";
+
 /// One method of one path.
 struct Route {
     method: &'static str,
@@ -72,6 +76,7 @@ fn routes() -> Vec<Route> {
         public("/api/v1/openapi.json", get(operation::openapi)),
         route("GET", "/metrics", Some(Admin), get(operation::metrics)),
         read("/api/v1/sessions", get(sessions::list)),
+        route("DELETE", SESSION, Some(Admin), delete(removal::session)),
         read("/api/v1/sessions/{session}/events", get(events::page)),
         route(
             "POST",
@@ -101,6 +106,12 @@ fn routes() -> Vec<Route> {
         read("/api/v1/sessions/{session}/tools", get(warm::of_session)),
         read("/api/v1/tools", get(warm::of_all)),
         read("/api/v1/file-changes", get(warm::changes)),
+        route(
+            "DELETE",
+            "/api/v1/blobs",
+            Some(Admin),
+            delete(removal::bodies),
+        ),
         read("/api/v1/blobs/{sha256}", get(blobs::read)),
         route(
             "HEAD",

@@ -24,7 +24,9 @@ use crate::masking::Masking;
 use crate::state::State;
 use crate::tokens::Record;
 use crate::watch::{self, Watch, Watching};
-use crate::{assets, data_dir, doors, examples, leftovers, panics, server, signals, tokens};
+use crate::{
+    assets, data_dir, doors, examples, leftovers, panics, removal, server, signals, tokens,
+};
 use page::{announce, lead_to, page_at};
 
 /// The port where none is asked for.
@@ -196,7 +198,10 @@ pub(crate) fn run(args: Args, watch: Option<Watch>) -> ExitCode {
     let level = args.log.parse();
     logging::begin(level.unwrap_or(LevelFilter::INFO), args.log_format);
     panics::tell_places_only();
+    // One that is stuck in a disk that hangs leaves another, on the smallest machine as well.
+    let n_threads = std::thread::available_parallelism().map_or(2, |n| n.get().max(2));
     let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(n_threads)
         .enable_all()
         .build()
     {
@@ -274,7 +279,7 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
             token_path.display()
         );
     }
-    let is_new = store.sessions().is_empty() && !store.has_packed();
+    let is_new = store.sessions().is_empty() && !store.has_packed() && !examples::were_given(&dir);
     let mut hosts = args.hosts;
     let has_usual_name = address.ip() == Ipv4Addr::LOCALHOST || address.ip() == Ipv6Addr::LOCALHOST;
     if !has_usual_name && !address.ip().is_unspecified() {
@@ -310,6 +315,7 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
         let _ = state.masking.set(Masking::default());
     }
     args.copies.begin(&state)?;
+    removal::go_on(&state);
     let open = watch.as_ref().is_some_and(|watch| watch.open);
     let mut watching = None;
     let mut found = Vec::new();

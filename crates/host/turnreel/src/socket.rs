@@ -12,14 +12,15 @@
 //! | open | its number left the ring | `lag`; no longer followed until it opens again |
 //! | open | another epoch | `reset`; no longer followed |
 //! | open | its log was taken away | `err` with `no_session`; no longer followed |
-//! | open | heartbeat is due | `hb` for each session |
+//! | open | heartbeat is due | `hb` for each session, and a ping |
+//! | open | nothing comes for two minutes, no pong either | closed: nobody is there |
 //! | open | ten bad frames | close 1008 |
 //! | open | a frame waits, and nothing is taken for 10 s | nothing is followed; close 4008, and some time to take that |
 //! | open | the server stops | `bye`, close 1012 |
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes};
 use chat_event::cursor::Cursor;
@@ -72,6 +73,8 @@ struct Socket<S> {
     grant: Arc<Grant>,
     /// How its connection goes on.
     pace: Pace,
+    /// When the client last gave a sign of life.
+    heard: Instant,
     subs: BTreeMap<u64, Sub>,
     wakes: Wakes,
     bad_frames: u32,
@@ -135,6 +138,7 @@ pub(crate) async fn serve<R, S>(
         state,
         grant,
         pace,
+        heard: Instant::now(),
         subs: BTreeMap::new(),
         wakes: Wakes::default(),
         bad_frames: 0,
@@ -147,7 +151,10 @@ pub(crate) async fn serve<R, S>(
             () = stopped(&mut stopping) => socket.say_bye().await,
             message = incoming.next() => match message {
                 None => Err(End::Gone),
-                Some(message) => socket.take(message).await,
+                Some(message) => {
+                    socket.heard = Instant::now();
+                    socket.take(message).await
+                }
             },
             sub = socket.wakes.next() => socket.send_news(sub).await,
             Some(frame) = next_agent_frame(&mut socket.agent) => socket.send_agent(frame).await,

@@ -24,12 +24,14 @@ use crate::packed::PackedRows;
 use crate::producers::Producers;
 use crate::rate::{Buckets, Rate};
 use crate::readers::Readers;
+use crate::removal::UnnamedBodies;
 use crate::requests::Requests;
 use crate::rings::Rings;
 use crate::routes::{Insight, Readiness};
 use crate::sandbox::Tasks;
 use crate::seats::Seats;
 use crate::tokens::Tokens;
+use crate::uploads::Uploads;
 
 /// Limits of what a client may send; `protocol.md` 5.1 has them.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +52,9 @@ pub struct Settings {
     pub heartbeat_ms: u64,
     /// A socket that takes nothing for so long is closed, in milliseconds.
     pub stall_ms: u64,
+    /// One whose client gives no sign of life for so long, though it is asked for one with each heartbeat, is closed, in
+    /// milliseconds. The system alone would hold it for a quarter of an hour.
+    pub silence_ms: u64,
     /// Connections at once, of whatever kind; 0 is no limit. More wait to be let in.
     pub connections: usize,
     /// Connections at once of one address; 0 is no limit. More are refused.
@@ -97,6 +102,7 @@ impl Default for Settings {
             head_timeout_ms: 10_000,
             heartbeat_ms: 15_000,
             stall_ms: 10_000,
+            silence_ms: 120_000,
             connections: 0,
             connections_per_address: 1024,
             sockets: 10_000,
@@ -112,9 +118,6 @@ impl Default for Settings {
         }
     }
 }
-
-/// Uploads at once.
-const UPLOADS: usize = 16;
 
 /// Who reads long bodies at once. Each has a thread, and where a body is in the object store, keeps it until it is here: fewer
 /// than there are threads, so that who needs none of the store is served meanwhile.
@@ -148,8 +151,8 @@ pub struct Inner {
     pub(crate) rates: Buckets,
     /// Room for bodies in memory.
     pub(crate) held_units: Arc<Semaphore>,
-    /// Uploads of bodies that may run beside each other: each has a thread.
-    pub(crate) uploads: Arc<Semaphore>,
+    /// Room for bodies that are uploaded.
+    pub(crate) uploads: Uploads,
     /// Room for those who read long bodies.
     pub(crate) body_readers: Readers,
     /// What agents ask, and the answers.
@@ -180,6 +183,8 @@ pub struct Inner {
     pub(crate) public_url: OnceLock<String>,
     /// What is fetched from the object store, where there is one.
     pub(crate) fetching: OnceLock<Arc<Fetching>>,
+    /// Bodies that sessions named which were removed.
+    pub(crate) unnamed: UnnamedBodies,
     /// True once the server is to stop.
     pub(crate) stopping: watch::Sender<bool>,
     live: Mutex<BTreeMap<SessionId, Arc<Live>>>,
@@ -224,7 +229,7 @@ impl State {
             store,
             rates: Buckets::default(),
             held_units: Arc::new(Semaphore::new(settings.held_bytes / HELD_UNIT_BYTES)),
-            uploads: Arc::new(Semaphore::new(UPLOADS)),
+            uploads: Uploads::default(),
             body_readers: Readers::new(BODY_READERS, BODY_PATIENCE),
             requests: Arc::default(),
             producers: Producers::default(),
@@ -241,6 +246,7 @@ impl State {
             masking: OnceLock::new(),
             public_url: OnceLock::new(),
             fetching: OnceLock::new(),
+            unnamed: UnnamedBodies::default(),
             metrics: Metrics::default(),
             readiness: Readiness::default(),
             insight: Insight::default(),

@@ -5,6 +5,7 @@
 //! it has changed. So a token that is revoked is refused at once. The server's own token is for `own`, what other servers made
 //! or took back for `merge`.
 
+mod looks;
 mod merge;
 mod own;
 mod refusal;
@@ -12,16 +13,18 @@ mod refusal;
 mod tests;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
 use chat_store::{SessionId, new_token, now_ms, random_base64url, sha256_hex};
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
 
-use crate::data_dir::try_write_private;
+use crate::data_dir::{self, try_write_private};
+use crate::locked::locked;
 use crate::scope::{Grant, Scope};
 
+use looks::Looks;
 pub(crate) use merge::merge;
 use own::Own;
 pub(crate) use refusal::{Refusal, unreadable};
@@ -243,6 +246,7 @@ fn file_of(dir: &Path) -> PathBuf {
 /// The tokens of a running server.
 pub(crate) struct Tokens {
     dir: PathBuf,
+    looks: Looks,
     own: Mutex<Own>,
     /// The other servers', where there are any.
     fleet_sha256: Mutex<Option<String>>,
@@ -266,6 +270,7 @@ impl Tokens {
     pub(crate) fn new(startup: &str, dir: &Path) -> Self {
         Tokens {
             dir: dir.to_owned(),
+            looks: Looks::default(),
             own: Mutex::new(Own::new(startup)),
             fleet_sha256: Mutex::default(),
             made: Mutex::default(),
@@ -274,28 +279,28 @@ impl Tokens {
 
     /// From now on the other servers come with this word.
     pub(crate) fn know_fleet(&self, word: &str) {
-        let known = Some(sha256_hex(word.as_bytes()));
-        *self
-            .fleet_sha256
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = known;
+        *locked(&self.fleet_sha256) = Some(sha256_hex(word.as_bytes()));
     }
 
     /// What `token` allows; `None` for one that is unknown, revoked or over.
     pub(crate) fn find(&self, token: &str) -> Option<Arc<Grant>> {
+        // A look costs some microseconds: no request goes by what the files said before.
+        self.looks.take(|| {
+            self.look_at_own();
+            self.look_at_made();
+        });
         // Hashes are compared, in constant time, and all of them: how long it takes says nothing about the token.
         let offered = sha256_hex(token.as_bytes());
         let fits = |sha256: &str| bool::from(offered.as_bytes().ct_eq(sha256.as_bytes()));
         let mut found = {
-            let own = self.own();
+            let own = locked(&self.own);
             fits(&own.sha256).then(|| own.grant.clone())
         };
-        let fleet = self.fleet_sha256.lock();
-        let fleet = fleet.unwrap_or_else(PoisonError::into_inner).clone();
+        let fleet = locked(&self.fleet_sha256).clone();
         if fleet.is_some_and(|sha256| fits(&sha256)) {
             found = Some(Arc::new(Grant::of_fleet()));
         }
-        for (sha256, grant) in &self.made().grants {
+        for (sha256, grant) in &locked(&self.made).grants {
             if fits(sha256) {
                 found = Some(grant.clone());
             }
@@ -306,49 +311,66 @@ impl Tokens {
     /// Whether the token behind `grant` still opens what it did: a socket lasts longer than a request.
     pub(crate) fn holds(&self, grant: &Grant) -> bool {
         if let Some(nth) = grant.nth_own() {
-            let now = Instant::now();
-            let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
-            own.look_for_stream(&self.dir, now);
-            return own.grant.nth_own() == Some(nth);
+            let is_due = locked(&self.own).is_due(Instant::now());
+            if is_due {
+                self.looks.take(|| self.look_at_own());
+            }
+            return locked(&self.own).grant.nth_own() == Some(nth);
         }
-        grant.is_startup()
-            || (!grant.is_over(now_ms())
-                && self
-                    .made()
-                    .grants
-                    .iter()
-                    .any(|(_, made)| made.id == grant.id))
+        if grant.is_startup() {
+            return true;
+        }
+        self.looks.take(|| self.look_at_made());
+        let made = locked(&self.made);
+        let mut ids = made.grants.iter().map(|(_, made)| &made.id);
+        !grant.is_over(now_ms()) && ids.any(|id| *id == grant.id)
     }
 
     /// Whether the file of those that were made cannot be read: a token that is unknown may be in it.
     pub(crate) fn are_unreadable(&self) -> bool {
-        self.made().refused.is_some()
+        self.looks.take(|| self.look_at_made());
+        locked(&self.made).refused.is_some()
     }
 
-    fn own(&self) -> std::sync::MutexGuard<'_, Own> {
-        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
-        own.look(&self.dir);
-        own
+    /// Takes the token that the file has now. Nothing is locked while the disk is asked.
+    fn look_at_own(&self) {
+        let stamp = stamp_of(&data_dir::token_path(&self.dir));
+        let is_changed = locked(&self.own).is_changed(stamp);
+        let token = is_changed.then(|| data_dir::read_token(&self.dir));
+        locked(&self.own).see(stamp, token.flatten());
     }
 
-    fn made(&self) -> std::sync::MutexGuard<'_, Made> {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        // A look costs some microseconds: no request goes by what the file said before.
+    /// The same of those that were made.
+    fn look_at_made(&self) {
         let stamp = stamp_of(&file_of(&self.dir));
+        if !locked(&self.made).knows(stamp) {
+            let read = list(&self.dir);
+            locked(&self.made).see(stamp, read);
+        }
+    }
+}
+
+impl Made {
+    /// Whether there is nothing new in the file, as far as its stamp tells.
+    fn knows(&mut self, stamp: Option<Stamp>) -> bool {
         let is_refused =
             |(refused, at): &(_, Instant)| *refused == stamp && at.elapsed() < TRY_AGAIN;
-        if made.refused.as_ref().is_some_and(is_refused) {
-            return made;
+        if self.refused.as_ref().is_some_and(is_refused) {
+            return true;
         }
-        if stamp == made.stamp {
-            made.refused = None;
-            return made;
+        let is_known = stamp == self.stamp;
+        if is_known {
+            self.refused = None;
         }
-        match list(&self.dir) {
+        is_known
+    }
+
+    fn see(&mut self, stamp: Option<Stamp>, read: Result<Vec<Record>, Refusal>) {
+        match read {
             Ok(records) => {
-                made.stamp = stamp;
-                made.refused = None;
-                made.grants = records
+                self.stamp = stamp;
+                self.refused = None;
+                self.grants = records
                     .iter()
                     .filter_map(|record| {
                         let grant = Arc::new(record.grant()?);
@@ -358,11 +380,10 @@ impl Tokens {
             }
             // Nobody is let in by a file that cannot be read, and nobody thrown out by it.
             Err(why) => {
-                made.refused = Some((stamp, Instant::now()));
+                self.refused = Some((stamp, Instant::now()));
                 tracing::error!("{why}");
             }
         }
-        made
     }
 }
 

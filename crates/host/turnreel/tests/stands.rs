@@ -1,28 +1,44 @@
-//! How a session stands: the list and the feed say the same of each moment.
+//! How a session stands: the list, the feed's head, the panel, the connection, the summary and the trace say the same of each
+//! moment.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::support;
+use crate::support::dice::Dice;
+use chat_event::payload::{
+    AssistantChunk, ErrorEvent, Interrupt, SessionEnd, SessionStart, SessionStatus, ToolCall,
+    ToolResult, TurnEnd, TurnStart, UserMessage,
+};
 use chat_event::{ChatEvent, Payload};
-use chat_feed::connection::Over;
+use chat_feed::panel::statistics;
+use chat_feed::projections::trace::{ToolTrace, Verbosity};
+use chat_feed::projections::{SessionOutcome, SessionSummarizer};
 use chat_feed::{ChatRenderer, TurnState};
 use chat_normalize::{Context, SessionReader};
 use chat_store::{Options, Session, SessionId, Store, SyncPolicy};
 
-/// The recordings, where they are.
+/// When a file is read that says nothing of when its events came.
+const LONG_AFTER_MS: i64 = 4_102_444_800_000;
+
+/// The recordings, where they are, and the stories.
 fn recordings() -> Vec<PathBuf> {
-    let Some(folder) = support::shared("recordings") else {
-        return Vec::new();
-    };
     let entries = |folder: PathBuf| {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         entries.map(|entry| entry.path())
     };
-    let files = entries(folder).flat_map(entries);
-    files
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let stories = here.join("../../../tests/sessions");
+    let folders = support::shared("recordings").into_iter().chain([stories]);
+    let files = folders
+        .flat_map(entries)
+        .flat_map(entries)
+        .chain(entries(here.join("tests/recordings")));
+    let files: Vec<PathBuf> = files
         .filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"))
-        .collect()
+        .collect();
+    assert!(files.len() > 20, "{files:?}");
+    files
 }
 
 fn events_of(bytes: &[u8]) -> Vec<ChatEvent> {
@@ -37,55 +53,132 @@ fn events_of(bytes: &[u8]) -> Vec<ChatEvent> {
     }
 }
 
-/// Hands on each event of the session that the first is of, with the session's log in a store of its own.
-fn each(events: Vec<ChatEvent>, mut take: impl FnMut(ChatEvent, &Arc<Session>)) {
-    let Some(first) = events.first() else {
-        return;
-    };
-    let id = SessionId::parse(&first.session_id).unwrap();
-    let dir = tempfile::tempdir().unwrap();
-    let options = Options {
-        sync: SyncPolicy::Never,
-        ..Options::default()
-    };
-    let store = Store::open(dir.path(), options).unwrap();
-    let session = store.session_or_new(&id).unwrap();
-    for event in events {
-        if event.session_id == id.as_str() {
-            take(event, &session);
+/// All who say how one session stands.
+struct Everywhere {
+    list: Arc<Session>,
+    feed: ChatRenderer,
+    summary: SessionSummarizer,
+    trace: ToolTrace,
+    said: String,
+    _store: (Store, tempfile::TempDir),
+}
+
+impl Everywhere {
+    fn of(session_id: &str) -> Everywhere {
+        let id = SessionId::parse(session_id).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let options = Options {
+            sync: SyncPolicy::Never,
+            ..Options::default()
+        };
+        let store = Store::open(dir.path(), options).unwrap();
+        Everywhere {
+            list: store.session_or_new(&id).unwrap(),
+            feed: ChatRenderer::new(),
+            summary: SessionSummarizer::new(),
+            trace: ToolTrace::new(Verbosity::Normal),
+            said: String::new(),
+            _store: (store, dir),
+        }
+    }
+
+    /// Takes the next event, and holds them against one another.
+    fn take(&mut self, event: &ChatEvent, what: &dyn std::fmt::Display) {
+        self.feed.render_event(event);
+        self.summary.push(event);
+        self.trace.push(event, &mut Vec::new());
+        let recv_ms = event.recv.unwrap_or(LONG_AFTER_MS);
+        self.list
+            .append(vec![event.clone()], false, recv_ms)
+            .unwrap();
+        let row = self.list.summary();
+        let (status, outcome) = (row.status.as_str(), row.outcome.as_deref());
+        let kind = event.payload.event_type();
+        let at = format!(
+            "{what}: after a {kind} {:?}: {status} {outcome:?}",
+            event.id
+        );
+
+        let session = self.feed.feed().session();
+        let head = session.outcome.map(word);
+        assert_eq!(session.status.as_deref().unwrap_or("idle"), status, "{at}");
+        assert_eq!(head, outcome, "{at}");
+        assert_eq!(session.ended.is_some(), status == "ended", "{at}");
+        let works = matches!(status, "busy" | "retrying");
+        if let Some(newest) = self.feed.newest_turn() {
+            let state = newest.state;
+            assert_eq!(state, session.outcome.unwrap_or(TurnState::Running), "{at}");
+        }
+        // What is shown of all that runs costs as much as the session is long: that it says the same between changes follows.
+        let said = format!("{status} {outcome:?}");
+        if said == self.said {
+            return;
+        }
+        self.said = said;
+        if let Some(newest) = self.feed.newest_turn().filter(|turn| turn.number > 0) {
+            let panel = statistics(self.feed.feed());
+            let of_newest = panel.turns.iter().find(|turn| turn.number == newest.number);
+            let runs = works && newest.state == TurnState::Running;
+            assert_eq!(of_newest.unwrap().runs, runs, "{at}");
+        }
+        let summary = match self.summary.summary().outcome {
+            Some(SessionOutcome::Running) | None => None,
+            Some(SessionOutcome::Completed) => Some("completed"),
+            Some(SessionOutcome::Interrupted) => Some("interrupted"),
+            Some(SessionOutcome::Failed) => Some("failed"),
+        };
+        assert_eq!(summary, outcome, "{at}");
+        let running = self.trace.running();
+        if works {
+            assert!(!running.is_empty(), "{at}");
+        }
+        if status == "ended" {
+            assert_eq!(running, [], "{at}");
         }
     }
 }
 
+fn word(state: TurnState) -> &'static str {
+    match state {
+        TurnState::Running => "running",
+        TurnState::Completed => "completed",
+        TurnState::Interrupted => "interrupted",
+        TurnState::Failed => "failed",
+    }
+}
+
+/// Each session of these events, event by event.
+fn hold(events: &[ChatEvent], what: &dyn std::fmt::Display) {
+    let Some(first) = events.first() else {
+        return;
+    };
+    let mut everywhere = Everywhere::of(&first.session_id);
+    let own = events.iter();
+    for event in own.filter(|event| event.session_id == first.session_id && !event.is_control()) {
+        everywhere.take(event, what);
+    }
+}
+
 #[test]
-fn the_list_and_the_feed_agree_on_what_works() {
+fn all_say_the_same_of_each_moment() {
     for path in recordings() {
-        let mut events = events_of(&std::fs::read(&path).unwrap());
+        let events = events_of(&std::fs::read(&path).unwrap());
+        hold(&events, &path.display());
         // Without what says so outright, the turns decide.
-        events.retain(|event| {
+        let mut turns = events;
+        turns.retain(|event| {
             !matches!(
                 event.payload,
                 Payload::TurnStart(_) | Payload::SessionStatus(_) | Payload::SessionEnd(_)
             )
         });
-        let mut renderer = ChatRenderer::new();
-        each(events, |event, session| {
-            let kind = event.payload.event_type().to_owned();
-            renderer.render_event(&event);
-            session.append(vec![event], false, 1).unwrap();
-            let turns = renderer.feed().turns();
-            let feed = turns
-                .last()
-                .is_some_and(|turn| turn.state == TurnState::Running && turn.number > 0);
-            let list = session.summary().status == "busy";
-            assert_eq!(list, feed, "{}: after a {kind}", path.display());
-        });
+        hold(&turns, &path.display());
     }
 }
 
 /// What was told by one source is told again behind its end by another, as where a transcript is read that a pipe told before.
 #[test]
-fn the_list_and_the_page_agree_on_what_is_over() {
+fn all_say_the_same_where_it_is_told_again() {
     for path in recordings() {
         let mut events = events_of(&std::fs::read(&path).unwrap());
         let mut again = events.clone();
@@ -93,16 +186,106 @@ fn the_list_and_the_page_agree_on_what_is_over() {
             event.id.push_str(":again");
         }
         events.append(&mut again);
-        let mut over = Over::default();
         let mut now_ms = 1;
-        each(events, |mut event, session| {
+        for event in &mut events {
             now_ms = now_ms.max(event.timestamp.unwrap_or_default());
             event.recv = Some(now_ms);
-            let kind = event.payload.event_type().to_owned();
-            over.take(&event);
-            session.append(vec![event], false, now_ms).unwrap();
-            let list = session.summary().status == "ended";
-            assert_eq!(list, over.is_over(), "{}: after a {kind}", path.display());
-        });
+        }
+        hold(&events, &path.display());
     }
+}
+
+/// Sessions that no agent would write: turns side by side, sub-agents of their own, clocks that go back.
+#[test]
+fn all_say_the_same_of_whatever_is_told() {
+    let mut dice = Dice::new(11);
+    for round in 0..300 {
+        let mut everywhere = Everywhere::of("s1");
+        for nth in 0..dice.between(1, 40) {
+            let outcome = ["completed", "interrupted", "failed"][dice.between(0, 3) as usize];
+            let status = ["busy", "idle", "retrying"][dice.between(0, 3) as usize];
+            let call_id = format!("c{}", dice.between(0, 3));
+            let payload: Payload = match dice.between(0, 16) {
+                0 | 1 => TurnStart::default().into(),
+                2 | 3 => UserMessage::default().into(),
+                4 | 5 => AssistantChunk::default().into(),
+                6 | 7 => ToolCall {
+                    tool_call_id: call_id,
+                    ..ToolCall::default()
+                }
+                .into(),
+                8 => ToolResult {
+                    tool_call_id: call_id,
+                    ..ToolResult::default()
+                }
+                .into(),
+                9 | 10 => {
+                    let mut end = TurnEnd {
+                        outcome: Some(outcome.to_owned()).filter(|_| dice.between(0, 2) == 0),
+                        ..TurnEnd::default()
+                    };
+                    if dice.between(0, 3) == 0 {
+                        end.extra.insert("guessed", serde_json::json!(true).into());
+                    }
+                    end.into()
+                }
+                11 => Interrupt::default().into(),
+                12 => ErrorEvent::default().into(),
+                13 => SessionEnd::default().into(),
+                14 => SessionStart::default().into(),
+                _ => SessionStatus {
+                    status: status.to_owned(),
+                    ..SessionStatus::default()
+                }
+                .into(),
+            };
+            let at_ms = dice.between(1, 30) as i64;
+            let mut event = ChatEvent::new(format!("e{nth}"), at_ms, "s1", payload);
+            event.recv = Some(dice.between(20, 30) as i64).filter(|_| round % 2 == 0);
+            let named = dice.between(0, 4) > 0;
+            event.turn_id = named.then(|| format!("t{}", dice.between(0, 4)));
+            if dice.between(0, 8) == 0 {
+                event.parent_tool_call_id = Some("c0".to_owned());
+            }
+            everywhere.take(&event, &round);
+        }
+    }
+}
+
+/// One file whose program's clock was an hour ahead, and was put right between two turns.
+#[test]
+fn of_one_source_the_newest_turn_is_the_one_that_came_last() {
+    let line = |hour: u64, second: u64, nth: u64, kind: &str, content: &str| {
+        format!(
+            r#"{{"type":"{kind}","uuid":"u{nth}","sessionId":"s1","timestamp":"2026-01-01T0{hour}:00:0{second}.000Z","message":{{"role":"{kind}","content":{content}}}}}"#
+        )
+    };
+    let answer = r#"[{"type":"text","text":"Done"}]"#;
+    let mut lines = vec![
+        line(2, 1, 1, "user", r#""First""#),
+        line(2, 2, 2, "assistant", answer),
+        line(1, 3, 3, "user", r#""Second""#),
+    ];
+    let mut stands = Vec::new();
+    for more in [None, Some(line(1, 4, 4, "assistant", answer))] {
+        lines.extend(more);
+        let mut reader = SessionReader::new(Context::default());
+        let mut events = Vec::new();
+        let bytes = lines.join("\n") + "\n";
+        reader.push(bytes.as_bytes(), 1, &mut events).unwrap();
+        hold(&events, &"live");
+        let mut renderer = ChatRenderer::new();
+        renderer.replay_events(&events);
+        let newest = renderer.newest_turn().unwrap();
+        stands.push((
+            newest.number,
+            newest.state,
+            renderer.feed().session().works(),
+        ));
+        reader.finish(1, &mut events).unwrap();
+        hold(&events, &"at its end");
+        renderer.replay_events(&events);
+        assert!(renderer.feed().session().ended.is_some(), "{events:#?}");
+    }
+    assert_eq!(stands, [(2, TurnState::Running, true); 2]);
 }

@@ -114,7 +114,7 @@ fn a_session_of_two_runs_that_were_piped_and_then_read_from_its_file_stands_as_i
         let feed = renderer.feed();
         assert!(feed.session().ended.is_some(), "{name}");
         assert_eq!(feed.tokens(), of_file.usage, "{name}");
-        let newest = feed.newest_turn().unwrap();
+        let newest = renderer.newest_turn().unwrap();
         assert_eq!(format!("{:?}", newest.state), "Completed", "{name}");
     }
 }
@@ -133,7 +133,7 @@ fn a_fork_stands_as_its_own_turn_left_it() {
     assert_eq!(summary.outcome, Some(SessionOutcome::Completed));
     let mut renderer = ChatRenderer::new();
     renderer.replay_events(&both);
-    let newest = renderer.feed().newest_turn().unwrap();
+    let newest = renderer.newest_turn().unwrap();
     assert_eq!(format!("{:?}", newest.state), "Completed");
     // It may still go on when the copy is told: that ends nothing.
     let copied = both[piped.len()..].iter();
@@ -149,7 +149,7 @@ fn a_fork_stands_as_its_own_turn_left_it() {
     );
     let mut renderer = ChatRenderer::new();
     renderer.replay_events(&live);
-    let newest = renderer.feed().newest_turn().unwrap();
+    let newest = renderer.newest_turn().unwrap();
     assert_eq!(format!("{:?}", newest.state), "Running");
 }
 

@@ -9,7 +9,7 @@ use chat_event::{BodyEnds, BodyRef};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Blobs, Upload, check_hash, hex};
+use super::{Blobs, Upload, check_hash, hex, keeping};
 use crate::error::Error;
 use crate::platform;
 
@@ -112,6 +112,7 @@ impl RewrittenUpload {
         let path = blobs.path(&sha256).with_extension("as");
         let folder = blobs.make_folder(&path)?;
         let text = serde_json::to_vec(&kept).unwrap_or_default();
+        let _keeping = keeping(&blobs.keeping);
         platform::write_whole(&path, &blobs.temporary(), &text)
             .and_then(|()| platform::sync_dir(folder))
             .map_err(|why| Error::io("keep the body", &path, why))?;

@@ -6,7 +6,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::{Files, aside, packed};
+use super::{Files, aside, packed, removal};
 use crate::error::Error;
 use crate::platform;
 
@@ -46,11 +46,12 @@ pub(super) fn take_all(steps: &[Step], doing: &'static str, files: &Files) -> Re
 pub(crate) fn stem_of_mark(name: &str) -> Option<&str> {
     name.strip_suffix(aside::MARK)
         .or_else(|| name.strip_suffix(packed::MARK))
+        .or_else(|| name.strip_suffix(removal::MARK))
 }
 
 /// Whether something was begun with the files of the log, and has not ended.
 pub(super) fn is_begun(files: &Files) -> bool {
-    aside::is_begun(files) || packed::is_begun(files)
+    removal::is_begun(files) || aside::is_begun(files) || packed::is_begun(files)
 }
 
 /// Ends what was begun with the files of the log, where something was; whether it was.
@@ -59,7 +60,8 @@ pub(super) fn is_begun(files: &Files) -> bool {
 ///
 /// Where the disk refuses. The log is not to be opened then.
 pub(crate) fn end(files: &Files) -> Result<bool, Error> {
-    Ok(aside::end(files)? | packed::end(files)?)
+    // Whatever else was begun with files that are to go need not be ended.
+    Ok(removal::end(files)? | aside::end(files)? | packed::end(files)?)
 }
 
 fn if_there(done: io::Result<()>) -> io::Result<()> {

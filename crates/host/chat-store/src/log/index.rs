@@ -17,6 +17,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use chat_event::Standing;
 use chat_event::jsonl::crc32c;
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +31,7 @@ use crate::platform::{self, FileMark};
 use crate::spent::Spent;
 use crate::summary::Summary;
 
-const MAGIC: &[u8; 8] = b"TURNIDX6";
+const MAGIC: &[u8; 8] = b"TURNIDX7";
 /// How the magic of each of our versions begins.
 const MAGIC_OF_ANY: &[u8] = b"TURNIDX";
 const HEAD_BYTES: usize = 32;
@@ -55,6 +56,8 @@ pub(crate) struct Facts {
     pub(crate) summary: Arc<Summary>,
     /// What the summary does not tell of what is open, but needs to go on.
     now: Now,
+    /// The same of how the session stands.
+    standing: Standing,
     /// The same of what it used.
     spent: Spent,
     /// The segments, and the newest file as it was.
@@ -280,6 +283,7 @@ fn read_facts(file: &File) -> Option<Facts> {
     let mut facts: Facts = serde_json::from_slice(&text).ok()?;
     let summary = Arc::make_mut(&mut facts.summary);
     summary.now = std::mem::take(&mut facts.now);
+    summary.standing = std::mem::take(&mut facts.standing);
     summary.spent = std::mem::take(&mut facts.spent);
     Some(facts)
 }

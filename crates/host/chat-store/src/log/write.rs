@@ -92,6 +92,7 @@ impl Log {
             Some(file) => file,
             None => {
                 let path = self.files.newest();
+                let seen = self.newest;
                 let failed = |why| Error::io("open the log", &path, why);
                 let file = platform::private_file()
                     .append(true)
@@ -106,7 +107,7 @@ impl Log {
                     });
                 }
                 let mark = FileMark::of(&file).map_err(failed)?;
-                match self.newest {
+                match seen {
                     None => self.unsynced_name = true,
                     Some(seen) if seen.is_same_file(mark) => {}
                     Some(_) => {
@@ -117,6 +118,11 @@ impl Log {
                     }
                 }
                 self.newest = Some(mark);
+                // As far as another process could tell it is another file by now (overlayfs). What the index says of it is
+                // mended first: else who is killed now would find a log that somebody put here.
+                if seen.is_some_and(|seen| !seen.is_same_file_since(mark)) {
+                    self.write_index();
+                }
                 file
             }
         };
@@ -290,4 +296,43 @@ fn write_group(mut file: &File, group: &[u8]) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::index::{Before, Indexed};
+    use super::super::open::Opening;
+    use super::super::{Files, Log};
+    use crate::SessionId;
+
+    #[test]
+    fn a_file_that_is_another_once_it_is_written_to_is_noted_before_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let id = SessionId::parse("s1").unwrap();
+        let mut log = Log::open(Opening {
+            files: Files::of_one(dir.path(), &id.stem()),
+            id,
+            segment_bytes: 1 << 20,
+            why_new_epoch: None,
+            least_head: 0,
+            copy_of: None,
+            use_index: true,
+            now_ms: 5,
+        })
+        .unwrap();
+        log.close(5).unwrap();
+        log.file = None;
+        let mark = log.newest.unwrap();
+        let Some(older) = mark.born_before() else {
+            eprintln!("skipped: files have no birth here");
+            return;
+        };
+        // As a process found it before that never wrote to it.
+        log.newest = Some(older);
+        log.indexed = Indexed::default();
+        std::fs::remove_file(log.files.index()).unwrap();
+        log.appending().unwrap();
+        let before = Before::of(&log.files, "s1").unwrap();
+        assert!(!before.is_of_other_files(&log.files));
+    }
 }

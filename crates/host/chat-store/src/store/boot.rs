@@ -51,8 +51,22 @@ impl Boot {
         if text == self.last {
             return Ok(());
         }
-        lock::write_file(&self.path, text.as_bytes())?;
+        match lock::write_file(&self.path, text.as_bytes()) {
+            // Without the file the next server takes numbers to be lost, which costs another epoch. To leave what it says could
+            // promise more than holds.
+            Err(Error::DiskFull) => remove(&self.path)?,
+            written => written?,
+        }
         // The file that was there before may promise more.
         platform::sync_dir(&self.dir).map_err(|why| Error::io("sync the folder", &self.dir, why))
+    }
+}
+
+fn remove(path: &Path) -> Result<(), Error> {
+    match std::fs::remove_file(path) {
+        Err(why) if why.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::io("remove", path, why))
+        }
+        _ => Ok(()),
     }
 }

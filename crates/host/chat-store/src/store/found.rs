@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chat_event::ChatEvent;
@@ -20,13 +20,24 @@ pub(super) struct Found {
     pub(super) begun: BTreeSet<String>,
     /// The stems of logs that were packed away.
     pub(super) packed: Vec<Files>,
+    /// What was being written when somebody was killed, and nobody has a use for.
+    pub(super) half_written: Vec<PathBuf>,
 }
+
+/// How the names end of files that are given others when they are whole.
+const HALF_WRITTEN: [&str; 4] = [
+    ".compacting",
+    ".idx.new",
+    ".manifest.json.new",
+    ".packing.new",
+];
 
 /// What the folder has. It is read once, however many logs there are.
 pub(super) fn all(dir: &Path) -> Result<Found, Error> {
     let failed = |why| Error::io("list the data folder", dir, why);
     let mut logs: BTreeMap<String, Vec<Segment>> = BTreeMap::new();
     let (mut begun, mut packed) = (BTreeSet::new(), Vec::new());
+    let mut half_written = Vec::new();
     for entry in std::fs::read_dir(dir).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let name = entry.file_name();
@@ -35,6 +46,8 @@ pub(super) fn all(dir: &Path) -> Result<Found, Error> {
             begun.insert(stem.to_owned());
         } else if let Some(stem) = stem_of_packed(name) {
             packed.push(Files::of_one(dir, stem));
+        } else if HALF_WRITTEN.iter().any(|ending| name.ends_with(ending)) {
+            half_written.push(entry.path());
         }
         let Some((stem, number)) = of_name(name) else {
             continue;
@@ -57,6 +70,7 @@ pub(super) fn all(dir: &Path) -> Result<Found, Error> {
         logs: files.filter(Files::are_there).collect(),
         begun,
         packed,
+        half_written,
     })
 }
 

@@ -49,10 +49,14 @@ pub(crate) fn lock(dir: &Path) -> Result<File, Error> {
     }
     let boot_id = platform::boot_id().unwrap_or_default();
     let text = format!("{} {boot_id}\n", std::process::id());
-    file.set_len(0)
-        .and_then(|()| file.write_all(text.as_bytes()))
-        .map_err(|why| Error::io("lock the data folder", &path, why))?;
-    Ok(file)
+    let told = file
+        .set_len(0)
+        .and_then(|()| file.write_all(text.as_bytes()));
+    match told.map_err(|why| Error::io("lock the data folder", &path, why)) {
+        // It is held, and only who waits for it is not told by whom.
+        Ok(()) | Err(Error::DiskFull) => Ok(file),
+        Err(why) => Err(why),
+    }
 }
 
 pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {

@@ -14,7 +14,7 @@ use crate::session_id::SessionId;
 use super::session::Session;
 
 /// The folder within the data folder in which logs wait that come from elsewhere.
-const ASIDE: &str = "restoring";
+pub(crate) const ASIDE: &str = "restoring";
 
 /// Removes what a server that was killed had begun to restore. What was torn off a log stays.
 pub(super) fn clear(dir: &Path) {

@@ -1,5 +1,6 @@
 //! The rows of a folder's sessions for those who do not hold it: nothing is locked, repaired or written.
 
+use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use chat_event::jsonl::{LogReader, Record};
 
 use super::found;
 use crate::error::Error;
-use crate::log::{Facts, Files, Packed};
+use crate::log::{Facts, Files, Freed, Packed};
 use crate::log_bytes::LogBytes;
 use crate::summary::Summary;
 
@@ -53,6 +54,31 @@ pub fn rows(dir: &Path) -> Result<Rows, Error> {
         .for_each(|files| note(row_of(files).map(Some)));
     told.rows.sort_by(|one, other| one.id.cmp(&other.id));
     Ok(told)
+}
+
+/// What the folder has of each session, by the [stems](crate::SessionId::stem) of their ids: the log, and all beside it but
+/// the bodies, which sessions share. Files that are no session's stand there by how their names begin.
+///
+/// # Errors
+///
+/// Where the folder cannot be listed.
+pub fn sizes(dir: &Path) -> Result<BTreeMap<String, Freed>, Error> {
+    let failed = |why| Error::io("list the data folder", dir, why);
+    let mut sizes: BTreeMap<String, Freed> = BTreeMap::new();
+    for entry in std::fs::read_dir(dir).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name();
+        let stem = name.to_str().and_then(|name| name.split('.').next());
+        // One that went meanwhile has no length.
+        if let Some(stem) = stem.filter(|stem| !stem.is_empty())
+            && let Ok(metadata) = entry.metadata()
+            && !metadata.is_dir()
+        {
+            let freed = sizes.entry(stem.to_owned()).or_default();
+            freed.add(metadata.len());
+        }
+    }
+    Ok(sizes)
 }
 
 fn row_of(files: &Files) -> Result<Summary, Error> {

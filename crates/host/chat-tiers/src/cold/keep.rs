@@ -59,6 +59,7 @@ pub async fn keep(
         open: BTreeSet::new(),
         failures: HashMap::new(),
         unread: Unread::default(),
+        not_taken: BTreeSet::new(),
         copying: JoinSet::new(),
         under_way: HashMap::new(),
         listed: None,
@@ -83,8 +84,10 @@ struct Keeping {
     open: BTreeSet<SessionId>,
     /// How often those failed that did.
     failures: HashMap<SessionId, u32>,
-    /// Those whose logs, or bodies, could not be read here.
+    /// Those whose logs, or bodies, could not be read here, or which the store refuses and no others.
     unread: Unread,
+    /// Those that were not taken since the store last took one.
+    not_taken: BTreeSet<SessionId>,
     copying: JoinSet<Copied>,
     /// Which session each task copies.
     under_way: HashMap<task::Id, SessionId>,
@@ -116,9 +119,14 @@ impl Keeping {
             let look = self.unread.pause().map_or(look, |it| it.clamp(PAUSE, look));
             let pause = if pause.is_zero() { look } else { pause };
             tokio::select! {
-                Some(copied) = self.copying.join_next_with_id() => self.end(copied),
+                Some(copied) = self.copying.join_next_with_id() => self.end(copied).await,
                 () = tokio::time::sleep(pause) => {}
-                () = self.health.reader_fails() => {}
+                () = self.health.reader_fails() => {
+                    // It may be refused one object, and others not.
+                    if let Err(why) = self.cold.probe().await {
+                        self.failed(&why, None);
+                    }
+                }
                 changed = changes.changed() => match changed {
                     Ok(()) => tokio::time::sleep(PAUSE).await,
                     // Nothing changes any more; whoever stops the process stops this, too.
@@ -172,7 +180,7 @@ impl Keeping {
         self.asked_at.elapsed() >= rest
     }
 
-    fn end(&mut self, copied: Result<(task::Id, Copied), task::JoinError>) {
+    async fn end(&mut self, copied: Result<(task::Id, Copied), task::JoinError>) {
         let task = copied.as_ref().map_or_else(task::JoinError::id, |it| it.0);
         let Some(id) = self.under_way.remove(&task) else {
             return;
@@ -182,16 +190,40 @@ impl Keeping {
                 self.health.took(1);
                 self.failures.remove(&id);
                 self.unread.forget(&id);
+                self.not_taken.clear();
                 self.worked();
             }
             Ok((_, (_, Ok(Put::Changed)))) => self.resumes = Instant::now() + PAUSE,
-            Ok((_, (_, Err(why)))) if !why.is_local() => {
-                self.failed(&why, Some(&id));
-                *self.failures.entry(id).or_default() += 1;
-            }
+            Ok((_, (_, Err(why)))) if !why.is_local() => self.is_not_taken(id, &why).await,
             // The others go on.
             Ok((_, (_, Err(why)))) => self.say_unread(&id, &why),
             Err(_) => self.say_unread(&id, &Error::local("copy a session", "the task failed")),
+        }
+    }
+
+    /// The store did not take a session. Where it answers, and took all others, that is this one's alone: it rests, and they go
+    /// on.
+    async fn is_not_taken(&mut self, id: SessionId, why: &Error) {
+        *self.failures.entry(id.clone()).or_default() += 1;
+        self.not_taken.insert(id.clone());
+        if self.not_taken.len() > 1 || self.cold.probe().await.is_err() {
+            return self.failed(why, Some(&id));
+        }
+        self.list_again();
+        self.health.failed_one();
+        if self.unread.failed(&id) {
+            tracing::warn!(
+                tier = NAME,
+                session = id.as_str(),
+                "{why}; it is tried again, and others are copied meanwhile"
+            );
+        }
+    }
+
+    /// The store may have less than it had.
+    fn list_again(&mut self) {
+        if self.listed.is_some_and(|at| at.elapsed() > ASKED_AGAIN) {
+            self.listed = None;
         }
     }
 
@@ -248,9 +280,8 @@ impl Keeping {
             self.resumes = Instant::now() + self.backoff.failed(chance());
         }
         // A probe takes nothing there, so it says nothing of what is there; all of it is long to list.
-        let is_copy = of.is_some();
-        if is_copy && self.listed.is_some_and(|at| at.elapsed() > ASKED_AGAIN) {
-            self.listed = None;
+        if of.is_some() {
+            self.list_again();
         }
         if self.health.failed(&why.to_string()) {
             tracing::warn!(

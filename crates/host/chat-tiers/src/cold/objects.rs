@@ -66,10 +66,15 @@ impl Objects {
 
     /// Whether there is an object of that key.
     pub(super) async fn is_there(&self, key: &Path) -> Result<bool, Error> {
+        Ok(self.length(key).await?.is_some())
+    }
+
+    /// The length of an object; `None` where there is none.
+    pub(super) async fn length(&self, key: &Path) -> Result<Option<u64>, Error> {
         let what = "ask the object store";
         match within(what, PATIENCE, self.store.head(key)).await? {
-            Ok(_) => Ok(true),
-            Err(object_store::Error::NotFound { .. }) => Ok(false),
+            Ok(found) => Ok(Some(found.size)),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
             Err(why) => Err(refused(what, &why)),
         }
     }

@@ -47,6 +47,9 @@ impl Cold {
     /// Copies the session as it is now. One that has lost what an older copy of it has does not take its place.
     pub(super) async fn put(&self, session: &Arc<Session>) -> Result<Put, Error> {
         let id = session.id();
+        // What it finds of bodies is there until they are named.
+        let _copying = self.removing.copying.read().await;
+        let n_removals = self.n_removals(id);
         let before = off_thread(session, Session::position).await?;
         let (mut older, _) = self.copies(&id.stem()).await?;
         older.sort_by_key(|copy| copy.bytes);
@@ -86,7 +89,7 @@ impl Cold {
             };
             all.push(sha256.clone());
         }
-        let manifest = Manifest {
+        let mut manifest = Manifest {
             writer: WRITER.to_owned(),
             written_ms: now_ms(),
             session: id.as_str().to_owned(),
@@ -101,7 +104,13 @@ impl Cold {
             missing_blobs,
             summary: Arc::unwrap_or_clone(summary),
         };
-        self.put_manifest(id, &manifest).await?;
+        let named = self.put_named(session, &mut manifest, &verified).await;
+        if self.n_removals(id) != n_removals {
+            // The session was removed while it was copied.
+            self.remove_all(&id.stem()).await?;
+            return Ok(Put::Changed);
+        }
+        named?;
         for (copy, beginning) in older.iter().zip(&read.beginnings) {
             if copy.digest() == *beginning {
                 self.put_away(id, copy, &manifest).await?;
@@ -178,6 +187,30 @@ impl Cold {
         );
         let found = self.objects.get_packed(&key, std::io::sink(), BLOB_BYTES);
         Ok(matches!(found.await?, Got::Whole(found) if found.sha256 == sha256))
+    }
+
+    /// Puts the manifest there, and those bodies again that went since they were read back: until it named them, a server that
+    /// knows nothing of this one may have removed them.
+    async fn put_named(
+        &self,
+        session: &Arc<Session>,
+        manifest: &mut Manifest,
+        verified: &BTreeSet<&String>,
+    ) -> Result<(), Error> {
+        self.put_manifest(session.id(), manifest).await?;
+        let mut lost = BTreeSet::new();
+        for sha256 in manifest.blobs.iter().filter(|it| !verified.contains(it)) {
+            let is_there = self.objects.is_there(&self.keys.blob(sha256)).await?;
+            if !is_there && !self.put_blob(session, sha256).await? {
+                lost.insert(sha256.clone());
+            }
+        }
+        if lost.is_empty() {
+            return Ok(());
+        }
+        manifest.blobs.retain(|sha256| !lost.contains(sha256));
+        manifest.missing_blobs.extend(lost);
+        self.put_manifest(session.id(), manifest).await
     }
 
     async fn put_manifest(&self, id: &SessionId, manifest: &Manifest) -> Result<(), Error> {

@@ -1,7 +1,8 @@
 //! Tool calls, put together from their events by `toolCallId`.
 //!
-//! The first result of a call counts. A call that is told again is the same one, but where it was done and its turn is another:
-//! some sources count their calls anew in each turn. The same is said in `sql/calls.sql` of calls whose rows are there already.
+//! The first result of a call counts; one that says that it goes on in the background is none. A call that is told again is
+//! the same one, but where it was done and its turn is another: some sources count their calls anew in each turn. The same
+//! is said in `sql/calls.sql` of calls whose rows are there already.
 
 use std::collections::{HashMap, HashSet};
 use std::time::SystemTime;
@@ -92,6 +93,9 @@ impl Calls {
     }
 
     pub(super) fn settled(&mut self, result: &ToolResult, origin: Origin) {
+        if result.goes_on() {
+            return;
+        }
         let id = key(&result.tool_call_id);
         let known = self.last(&id);
         let made_at = known.as_ref().and_then(|known| known.made_at());

@@ -143,6 +143,15 @@ impl Writer {
         Ok(batch.upto)
     }
 
+    /// Under which epoch a session is there, where it is.
+    pub(super) async fn epoch_of(&self, session: &str) -> Result<Option<String>, Error> {
+        let failed = || refused("ask for a session");
+        let asking = include_str!("sql/epoch.sql");
+        let row = self.link.client.query_opt(asking, &[&session]).await;
+        let row = row.map_err(failed())?;
+        row.map(|row| row.try_get(0)).transpose().map_err(failed())
+    }
+
     /// Removes some thousand rows of a session, where it is there under that epoch; whether there is nothing of it any more.
     pub(super) async fn remove(&mut self, session: &str, epoch: &str) -> Result<bool, Error> {
         let failed = || refused("remove a session");

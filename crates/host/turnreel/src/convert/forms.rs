@@ -57,6 +57,11 @@ impl Form {
         }
     }
 
+    /// Whether all that is read is told as one session: else each event is of its own.
+    pub(super) fn is_of_one_session(self) -> bool {
+        !matches!(self, Form::Events | Form::Trace)
+    }
+
     /// Whether a compaction takes back what was written.
     pub(super) fn begins_again(self) -> bool {
         matches!(self, Form::OpenAi | Form::ClaudePrompt)

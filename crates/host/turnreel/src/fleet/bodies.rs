@@ -138,10 +138,11 @@ impl Fleet {
     }
 }
 
+/// Whether the body is here, for who is about to store a line that refers to it.
 fn is_here(store: &Store, sha256: &str) -> bool {
-    let opened = store.blobs().open_body(sha256);
+    let claimed = store.blobs().claim(sha256);
     // What is no hash is nowhere, and is not asked for.
-    opened.map_or(true, |body| body.is_some())
+    claimed.map_or(true, |body| body.is_some())
 }
 
 /// The hashes of bodies that lines refer to.

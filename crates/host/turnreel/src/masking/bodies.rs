@@ -114,8 +114,10 @@ impl Masking {
             Err(Error::BadHash) => return Ok(None),
             kept => kept?,
         };
-        if kept.is_some() {
-            return Ok(kept);
+        if let Some(kept) = kept {
+            // What is stored next names it.
+            blobs.claim(&kept.body.sha256)?;
+            return Ok(Some(kept));
         }
         let Some((mut file, _)) = blobs.open_body(sha256)? else {
             return Ok(None);

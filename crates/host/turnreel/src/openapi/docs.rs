@@ -1,8 +1,8 @@
 //! What is said of each route. What a path's parameters may be, and the schemas that are named, are for others here.
 
 use super::parameters::{
-    AFTER, AFTER_ID, BODIES, CHANGES_LIMIT, FORMAT, FOUND_LIMIT, LIMIT, LINK, MAX_BYTES, Parameter,
-    SINCE, STREAM_AFTER, WAIT,
+    AFTER, AFTER_ID, ALL, BODIES, CHANGES_LIMIT, COPIES, FORCE, FORMAT, FOUND_LIMIT, LIMIT, LINK,
+    MAX_BYTES, Parameter, SINCE, STREAM_AFTER, WAIT,
 };
 
 /// What is said of a route.
@@ -102,6 +102,20 @@ pub(super) const DOCS: &[Doc] = &[
                 "Sessions whose title, id, agent, model, folder or sandbox has this.",
             ),
         ],
+    ),
+    query(
+        Doc {
+            method: "DELETE",
+            ..schema(
+                get(
+                    "/api/v1/sessions/{session}",
+                    "removeSession",
+                    "Remove a session, its copies, and the links that show it; `left` says what stays, and why",
+                ),
+                "Removed",
+            )
+        },
+        &[FORCE, COPIES],
     ),
     query(
         schema(
@@ -244,6 +258,20 @@ pub(super) const DOCS: &[Doc] = &[
             ),
             CHANGES_LIMIT,
         ],
+    ),
+    query(
+        Doc {
+            method: "DELETE",
+            ..schema(
+                get(
+                    "/api/v1/blobs",
+                    "removeBodies",
+                    "Remove the bodies that only removed sessions named; those that came just now follow",
+                ),
+                "FreedBodies",
+            )
+        },
+        &[ALL],
     ),
     text(
         get(

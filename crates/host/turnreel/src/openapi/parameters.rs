@@ -30,6 +30,21 @@ pub(super) const LINK: Parameter = (
     "Text",
     "The one link; else all of the session's. The body may name it, too.",
 );
+pub(super) const FORCE: Parameter = (
+    "force",
+    "Text",
+    "With `1` also where it works: it is back with what is sent to it next.",
+);
+pub(super) const COPIES: Parameter = (
+    "copies",
+    "Copies",
+    "With `keep` its copies in the object store stay, and it is fetched when somebody asks for it.",
+);
+pub(super) const ALL: Parameter = (
+    "all",
+    "Text",
+    "With `1` all bodies that no log names, but those that came within a day.",
+);
 pub(super) const SINCE: Parameter = (
     "since",
     "Moment",

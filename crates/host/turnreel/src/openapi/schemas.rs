@@ -229,6 +229,16 @@ fn asked() -> Value {
                 "expiresMs": {"type": "integer"},
             },
         },
+        "Copies": {"enum": ["keep"]},
+        "Removed": removed(),
+        "FreedBodies": {
+            "type": "object",
+            "required": ["bodies", "bytes", "later"],
+            "properties": {
+                "bodies": {"type": "integer", "minimum": 0}, "bytes": {"type": "integer", "minimum": 0},
+                "later": {"type": "integer", "minimum": 0, "description": "So many may go when they are some minutes old."},
+            },
+        },
         "Revoked": {
             "type": "object",
             "required": ["revoked"],
@@ -238,6 +248,24 @@ fn asked() -> Value {
         "FoundLimit": most(50, 100),
         "ChangesLimit": most(100, 1000),
         "PageBytes": most(1024 * 1024, 1024 * 1024),
+    })
+}
+
+/// What was removed of a session.
+fn removed() -> Value {
+    let count = json!({"type": "integer", "minimum": 0});
+    json!({
+        "type": "object",
+        "required": ["session", "files", "bytes", "bodies", "objects", "objectBytes", "links", "left"],
+        "properties": {
+            "session": {"type": "string"}, "files": count, "bytes": count,
+            "bodies": {
+                "type": "integer", "minimum": 0,
+                "description": "Bodies that it named; those that no other session names go soon.",
+            },
+            "objects": count, "objectBytes": count, "links": count,
+            "left": {"type": "array", "items": {"type": "string"}},
+        },
     })
 }
 

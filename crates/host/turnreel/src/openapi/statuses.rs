@@ -76,6 +76,7 @@ fn others(id: &str) -> &'static [&'static [Other]] {
             "The answer was secret, and is not kept any more",
         )]],
         "decide" | "reply" => &[&[(409, Has::Refusal, "It was answered already"), RATE, FULL]],
+        "removeSession" => &[&[(409, Has::Refusal, "It works, and is not to be removed then")]],
         "share" => &[&[(409, Has::Refusal, "There are too many tokens"), FULL]],
         "unshare" => &[&[FULL]],
         "follow" | "followBus" => &[&[RATE]],

@@ -56,7 +56,7 @@ pub(super) async fn bring_back(cold: &Cold, store: &Store, stem: &str) -> Result
     if here.as_ref().is_some_and(|here| !has_all(here, &copy)) {
         let (path, events) = (path.display(), units::grouped(copy.events));
         return Err(format!(
-            "the object store has another log of it, with {events} events: to bring that back, put away first what is here: {path}"
+            "the object store has another log of it, with {events} events: to bring that back, put away first what is here, or remove it (`turnreel remove {id} --keep-copies`): {path}"
         ));
     }
     let bodies = bring_bodies(cold, store, &copy).await.map_err(said)?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Extension;
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::State as FromState;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -19,9 +19,10 @@ use crate::readers::Reader;
 use crate::scope::Grant;
 use crate::state::State;
 
-/// Written to the disk as it comes: a body of 256 MiB is never in memory.
+/// Written to the disk as it comes: a body of 256 MiB is never in memory. Who sends slowly holds no thread.
 pub(super) async fn store(
     FromState(state): FromState<State>,
+    Extension(grant): Extension<Arc<Grant>>,
     Path(sha256): Path<String>,
     headers: HeaderMap,
     body: Body,
@@ -29,45 +30,61 @@ pub(super) async fn store(
     body::must_be_plain(&headers)?;
     let settings = state.settings;
     body::check_announced(&headers, settings.blob_bytes)?;
-    let Ok(_thread) = state.uploads.clone().try_acquire_owned() else {
+    let Some(_place) = state.uploads.take(&grant) else {
         return Err(body::overloaded());
     };
-    let (sender, mut pieces) = tokio::sync::mpsc::channel::<Piece>(8);
-    let writing = tokio::task::spawn_blocking(move || -> Result<(), ApiError> {
-        let mut upload = Keeping::begin(&state, &sha256)?;
-        while let Some(piece) = pieces.blocking_recv() {
-            match piece {
-                Piece::Bytes(bytes) => upload.write(&bytes)?,
-                Piece::End => return Ok(upload.finish(&state)?),
-            }
-        }
-        // The body was cut off; what came of it goes with the upload.
-        Ok(())
-    });
+    let pause = Duration::from_millis(settings.body_timeout_ms);
     let mut stream = body.into_data_stream();
-    let sending = async {
+    let storing = async {
+        let (to, threads) = (state.clone(), &state.uploads);
+        let mut upload = Begun(Some(
+            threads.run(move || Keeping::begin(&to, &sha256)).await?,
+        ));
         let mut n_bytes = 0;
-        while let Some(piece) = stream.next().await {
+        loop {
+            // Who sends nothing any more keeps others out.
+            let piece = tokio::time::timeout(pause, stream.next()).await;
+            let Some(piece) = piece.map_err(|_| body::too_slow())? else {
+                break;
+            };
             let piece = piece.map_err(|_| body::cut_off())?;
             n_bytes += piece.len();
             if n_bytes > settings.blob_bytes {
                 return Err(ApiError::too_large(settings.blob_bytes));
             }
-            // Where nobody takes it the writer has refused, and says why below.
-            if sender.send(Piece::Bytes(piece)).await.is_err() {
-                return Ok(());
-            }
+            let writing = move || {
+                upload.write(&piece)?;
+                Ok(upload)
+            };
+            upload = threads.run(writing).await?;
         }
-        let _ = sender.send(Piece::End).await;
-        Ok(())
+        let to = state.clone();
+        threads.run(move || upload.finish(&to)).await
     };
-    let timeout = Duration::from_millis(settings.body_timeout_ms * 10);
-    let sent = tokio::time::timeout(timeout, sending).await;
-    drop(sender);
-    let written = writing.await?;
-    sent.unwrap_or_else(|_| Err(body::too_slow()))?;
-    written?;
+    let stored = tokio::time::timeout(pause * 10, storing).await;
+    stored.unwrap_or_else(|_| Err(body::too_slow()))?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// A body that is being kept. What came of one that is not finished goes on a thread: the disk may hang.
+struct Begun(Option<Keeping>);
+
+impl Begun {
+    fn write(&mut self, piece: &[u8]) -> Result<(), chat_store::Error> {
+        self.0.as_mut().map_or(Ok(()), |upload| upload.write(piece))
+    }
+
+    fn finish(mut self, state: &State) -> Result<(), chat_store::Error> {
+        self.0.take().map_or(Ok(()), |upload| upload.finish(state))
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        if let Some(upload) = self.0.take() {
+            tokio::task::spawn_blocking(move || drop(upload));
+        }
+    }
 }
 
 /// A body as it is kept.
@@ -103,14 +120,8 @@ impl Keeping {
     }
 }
 
-/// What the writer of an upload gets.
-enum Piece {
-    Bytes(Bytes),
-    End,
-}
-
-/// Whether the body is there, for who would send it. Who may send to one session alone does not learn what others have, and
-/// sends it.
+/// Whether the body is there, for who would send it: it stays until its event can have come. Who may send to one session alone
+/// does not learn what others have, and sends it.
 pub(super) async fn exists(
     FromState(state): FromState<State>,
     Extension(grant): Extension<Arc<Grant>>,
@@ -122,11 +133,11 @@ pub(super) async fn exists(
     let finding = move || -> Result<_, chat_store::Error> {
         let blobs = state.store.blobs();
         if let Some(kept) = blobs.kept_as(&sha256)?
-            && blobs.open_body(&kept.body.sha256)?.is_some()
+            && blobs.claim(&kept.body.sha256)?.is_some()
         {
             return Ok(Some(kept.sent_bytes));
         }
-        Ok(blobs.open_body(&sha256)?.map(|(_, bytes)| bytes))
+        blobs.claim(&sha256)
     };
     let found = tokio::task::spawn_blocking(finding).await??;
     let bytes = found.ok_or_else(ApiError::not_found)?;

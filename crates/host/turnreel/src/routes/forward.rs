@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use chat_event::session_id::from_native;
 use chat_store::SessionId;
 
-use super::{body, scope_of};
+use super::{SESSION, body, scope_of};
 use crate::error::{ApiError, LogRemoved};
 use crate::fleet::{self, Errand, Fleet, Home, SENDER};
 use crate::masking;
@@ -79,6 +79,10 @@ async fn read(state: &State, session: &SessionId, request: Request, next: Next) 
 /// The session that a request is about, and what it must be for.
 async fn asked(parts: &mut Parts) -> Option<(SessionId, Scope)> {
     let matched = parts.extensions.get::<MatchedPath>()?;
+    // What is removed is not fetched first, and who removes it asks the others himself.
+    if matched.as_str() == SESSION {
+        return None;
+    }
     let scope = scope_of(Some(matched.as_str()), &parts.method)?;
     let params = RawPathParams::from_request_parts(parts, &()).await.ok()?;
     let session = params.iter().find_map(|(name, value)| match name {

@@ -62,8 +62,7 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
                 }
                 Next::Gone => {
                     self.end(sub);
-                    let why = ApiError::removed();
-                    return self.refuse(Some(sub), why.code, why.message).await;
+                    return self.refuse_for(Some(sub), ApiError::removed()).await;
                 }
             }
         }

@@ -51,7 +51,7 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
         let sub = open.sub;
         let live = match found {
             Ok(live) => live,
-            Err(why) => return self.refuse(Some(sub), why.code, why.message).await,
+            Err(why) => return self.refuse_for(Some(sub), why).await,
         };
         let Some(live) = live else {
             let msg = "there is no such session".to_owned();

@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use axum::extract::ws::Message;
+use axum::http::StatusCode;
 use chat_event::frame::{Bye, Head, Problem, ServerFrame};
 use futures_util::{Sink, SinkExt};
 
 use super::{End, Follows, Socket, reconnect_after_ms};
+use crate::error::ApiError;
 
 impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
     /// Whether the client's token still opens what it did: nothing is told to one that was taken back.
@@ -22,6 +24,10 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
 
     pub(super) async fn send_heartbeats(&mut self) -> Result<(), End> {
         self.still_holds()?;
+        // One that is half open takes what little it is sent, and says nothing.
+        if self.heard.elapsed() > Duration::from_millis(self.state.settings.silence_ms) {
+            return Err(End::Gone);
+        }
         let beats: Vec<String> = self
             .subs
             .iter()
@@ -37,13 +43,10 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
                 Some(ServerFrame::Hb(Head { sub, head }).to_text())
             })
             .collect();
-        if beats.is_empty() {
-            return self.send(Message::Ping(Vec::new().into())).await;
-        }
         for beat in beats {
             self.send(Message::Text(beat.into())).await?;
         }
-        Ok(())
+        self.send(Message::Ping(Vec::new().into())).await
     }
 
     /// The head of the one session that is followed, where it is one.
@@ -75,12 +78,18 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
         code: &'static str,
         msg: String,
     ) -> Result<(), End> {
+        let why = ApiError::new(StatusCode::BAD_REQUEST, code, msg);
+        self.refuse_for(sub, why).await
+    }
+
+    /// The same, with the time to wait that the cause has.
+    pub(super) async fn refuse_for(&mut self, sub: Option<u64>, why: ApiError) -> Result<(), End> {
         self.send_frame(&ServerFrame::Err(Problem {
             sub,
-            code: code.to_owned(),
-            msg,
+            code: why.code.to_owned(),
+            msg: why.message,
             fatal: false,
-            retry_after_ms: None,
+            retry_after_ms: why.retry_after_ms,
         }))
         .await
     }

@@ -1,14 +1,12 @@
 //! The server's own token, kept in `<data>/token`: the file counts, so that a token that is written there takes the place of
 //! the one before at once.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chat_store::sha256_hex;
 
-use super::{Stamp, stamp_of};
-use crate::data_dir;
+use super::Stamp;
 use crate::scope::Grant;
 
 /// A look for a stream is as old as this at most.
@@ -37,26 +35,22 @@ impl Own {
         }
     }
 
-    /// As [`look`](Self::look), for who asks with each frame of a stream: the folder may be a slow one.
-    pub(super) fn look_for_stream(&mut self, dir: &Path, now: Instant) {
-        let is_due = |at| now.saturating_duration_since(at) >= STREAMS_LOOK;
-        if self.looked_at.is_none_or(is_due) {
-            self.look(dir);
-        }
+    /// Whether who asks with each frame of a stream is to look again: the folder may be a slow one.
+    pub(super) fn is_due(&self, now: Instant) -> bool {
+        let is_long_ago = |at| now.saturating_duration_since(at) >= STREAMS_LOOK;
+        self.looked_at.is_none_or(is_long_ago)
     }
 
-    /// Takes the token of the file where it is another. One that is gone, or cut, opens nothing and shuts nobody out.
-    pub(super) fn look(&mut self, dir: &Path) {
-        let stamp = stamp_of(&data_dir::token_path(dir));
-        // Behind the look: where that hangs, those who wait for it need none of their own.
+    /// Whether the file is another than it was.
+    pub(super) fn is_changed(&self, stamp: Option<Stamp>) -> bool {
+        stamp != self.stamp
+    }
+
+    /// Takes what a look found. A token that is gone, or cut, opens nothing and shuts nobody out.
+    pub(super) fn see(&mut self, stamp: Option<Stamp>, token: Option<String>) {
         self.looked_at = Some(Instant::now());
-        if stamp == self.stamp {
-            return;
-        }
         self.stamp = stamp;
-        let Some(token) = data_dir::read_token(dir) else {
-            return;
-        };
+        let Some(token) = token else { return };
         let sha256 = sha256_hex(token.as_bytes());
         if sha256 != self.sha256 {
             tracing::info!("the server's own token is another from now on");

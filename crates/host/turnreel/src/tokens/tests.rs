@@ -106,12 +106,45 @@ fn a_file_that_cannot_be_read_changes_nothing_and_one_that_can_counts_at_once() 
 #[test]
 fn a_stream_of_the_servers_own_token_goes_by_a_look_that_is_not_long_ago() {
     let dir = tempfile::tempdir().unwrap();
-    let mut own = Own::new(&crate::data_dir::rotate_token(dir.path()).unwrap());
-    own.look_for_stream(dir.path(), Instant::now());
-    let (before, looked_at) = (own.sha256.clone(), own.looked_at.unwrap());
-    let token = crate::data_dir::rotate_token(dir.path()).unwrap();
-    own.look_for_stream(dir.path(), looked_at + own::STREAMS_LOOK / 2);
-    assert_eq!((&own.sha256, own.looked_at), (&before, Some(looked_at)));
-    own.look_for_stream(dir.path(), looked_at + own::STREAMS_LOOK);
-    assert_eq!(own.sha256, sha256_hex(token.as_bytes()));
+    let first = data_dir::rotate_token(dir.path()).unwrap();
+    let tokens = Tokens::new(&first, dir.path());
+    let grant = tokens.find(&first).unwrap();
+    let looked_at = locked(&tokens.own).looked_at.unwrap();
+    data_dir::rotate_token(dir.path()).unwrap();
+    let is_due = |later| locked(&tokens.own).is_due(looked_at + later);
+    assert!(!is_due(own::STREAMS_LOOK / 2) && is_due(own::STREAMS_LOOK));
+    locked(&tokens.own).looked_at = None;
+    assert!(!tokens.holds(&grant));
+}
+
+/// What is asked of a disk that hangs: nobody writes to the pipe that stands for the file, until somebody does.
+#[test]
+#[cfg(unix)]
+fn a_disk_that_hangs_holds_up_one_who_asks_and_the_others_go_by_what_was_known() {
+    let dir = tempfile::tempdir().unwrap();
+    let tokens = Tokens::new("startup", dir.path());
+    let (token, _) = create(dir.path(), Wanted::default()).unwrap();
+    let grant = tokens.find(&token).unwrap();
+    let path = file_of(dir.path());
+    let text = std::fs::read(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.unwrap().success());
+    std::thread::scope(|scope| {
+        let hanging = scope.spawn(|| tokens.find(&token).is_some());
+        // Who comes while it is not known yet that it hangs waits a moment.
+        while !tokens.looks.is_taken() && !hanging.is_finished() {
+            std::thread::yield_now();
+        }
+        let answers = (
+            tokens.find(&token).is_some() && tokens.find("nobody").is_none(),
+            tokens.holds(&grant) && tokens.find("startup").is_some(),
+            hanging.is_finished(),
+        );
+        std::fs::write(&path, &text).unwrap();
+        assert_eq!(answers, (true, true, false));
+        assert!(hanging.join().unwrap());
+    });
+    try_write_private(&path, b"[]").unwrap();
+    assert!(tokens.find(&token).is_none());
 }

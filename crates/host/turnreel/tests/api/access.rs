@@ -68,6 +68,14 @@ const ROUTES: &[(&str, &str, &str, &str, u16)] = &[
     ),
     ("GET", "/metrics", "admin", "/metrics", 200),
     ("GET", "/api/v1/sessions", "read", "/api/v1/sessions", 200),
+    // It works.
+    (
+        "DELETE",
+        "/api/v1/sessions/{session}",
+        "admin",
+        "/api/v1/sessions/s1",
+        409,
+    ),
     (
         "GET",
         "/api/v1/sessions/{session}/events",
@@ -147,6 +155,7 @@ const ROUTES: &[(&str, &str, &str, &str, u16)] = &[
         "/api/v1/file-changes",
         404,
     ),
+    ("DELETE", "/api/v1/blobs", "admin", "/api/v1/blobs", 200),
     (
         "GET",
         "/api/v1/blobs/{sha256}",

@@ -304,6 +304,47 @@ fn bodies_are_uploaded_in_pieces_checked_and_found_again() {
     });
 }
 
+#[test]
+fn who_uploads_slowly_leaves_room_for_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let slow = support::make_token(&server, &["--scope", "ingest"]);
+    let other = support::make_token(&server, &["--scope", "ingest"]);
+    let begin = |nth: usize, token: &str| {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        let request = format!(
+            "PUT /api/v1/blobs/{nth:064x} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\nContent-Length: 1000\r\n\r\nhalf",
+            server.address(),
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        stream
+    };
+    let n_begun = || {
+        let begun = std::fs::read_dir(dir.path().join("blobs")).unwrap();
+        let names = begun.flatten().map(|entry| entry.file_name());
+        names
+            .filter(|name| name.to_string_lossy().starts_with(".new"))
+            .count()
+    };
+    // As many as one token may have, and as many of the server's own.
+    let of_token: Vec<_> = (0..16).map(|nth| begin(nth, &slow)).collect();
+    let own: Vec<_> = (16..32).map(|nth| begin(nth, &server.token)).collect();
+    support::soon("all of them have begun", || n_begun() == 32);
+    let body = b"a body";
+    let path = format!("/api/v1/blobs/{}", chat_store::sha256_hex(body));
+    let length = "Content-Length: 6\r\n";
+    let put = |token: &str| {
+        server
+            .exchange("PUT", &path, Some(token), length, "a body")
+            .0
+    };
+    assert_eq!(put(&slow), 503);
+    assert_eq!((put(&other), put(&server.token)), (204, 204));
+    drop((of_token, own));
+    support::soon("what was begun is gone", || n_begun() == 0);
+    assert_eq!(put(&slow), 204);
+}
+
 /// The most memory the server ever had, in kB; `None` where the system does not say.
 fn most_memory(server: &Server) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.child.id())).ok()?;

@@ -9,6 +9,7 @@ mod hosts;
 mod ingest;
 mod reads;
 mod removal;
+mod removing;
 mod restored;
 mod sse;
 mod stream;

@@ -532,3 +532,51 @@ fn the_servers_own_token_is_another_at_once_and_the_one_before_opens_nothing() {
     let listed = server.ask("GET", "/api/v1/sessions/s2/events", &token, "");
     assert_eq!(listed.0, 200, "{listed:?}");
 }
+
+/// One that is half open takes what little it is sent, and answers nothing: its computer is gone.
+#[test]
+fn a_socket_that_nobody_is_behind_any_more_is_closed_and_one_that_says_nothing_stays() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let store = chat_store::Store::open(dir.path(), chat_store::Options::default()).unwrap();
+    let bound = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"));
+    let listener = bound.unwrap();
+    let address = listener.local_addr().unwrap();
+    let settings = turnreel::Settings {
+        heartbeat_ms: 100,
+        silence_ms: 3_000,
+        sockets_per_token: 1,
+        ..turnreel::Settings::default()
+    };
+    let state = turnreel::State::new(store, "secret", address.port(), &[], settings);
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let serving = runtime.spawn(turnreel::run(listener, state, async {
+        let _ = stopped.await;
+    }));
+    let make = || text(&token_command(dir.path(), "create", &["--scope", "read"]));
+    let connect = |token: &str| {
+        let mut request = format!("ws://{address}/api/v1/ws")
+            .into_client_request()
+            .unwrap();
+        let protocols = format!("turnreel.v1, tr.tok.{}", token.trim());
+        let name = "Sec-WebSocket-Protocol";
+        request
+            .headers_mut()
+            .insert(name, protocols.parse().unwrap());
+        let stream = std::net::TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(support::PATIENCE)).unwrap();
+        tungstenite::client(request, stream).ok()
+    };
+    let (dead, living) = (make(), make());
+    let (mut there, _) = connect(&living).unwrap();
+    let _nobody_reads = connect(&dead).unwrap();
+    // Who reads answers what asks whether it is there.
+    let reading = std::thread::spawn(move || while there.read().is_ok() {});
+    soon("the seat of the dead one is free", || {
+        connect(&dead).is_some()
+    });
+    assert!(connect(&living).is_none(), "the other one has its seat");
+    stop.send(()).unwrap();
+    runtime.block_on(serving).unwrap().unwrap();
+    reading.join().unwrap();
+}

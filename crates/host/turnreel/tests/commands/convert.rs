@@ -429,6 +429,41 @@ fn a_transcript_of_a_stream_without_times_states_none() {
     }
 }
 
+/// Two threads of one connection that use the same ids.
+#[test]
+fn sessions_that_one_file_carries_are_told_apart_in_one_transcript() {
+    let item = |thread: &str, text: &str| {
+        format!(
+            r#"{{"method":"item/completed","params":{{"threadId":"{thread}","turnId":"turn-long-1","item":{{"type":"agentMessage","id":"m","text":"{text}"}}}}}}"#
+        )
+    };
+    let begins = |thread: &str| {
+        format!(
+            r#"{{"method":"thread/started","params":{{"thread":{{"id":"{thread}"}}}}}}
+{{"method":"turn/started","params":{{"threadId":"{thread}","turn":{{"id":"turn-long-1"}}}}}}"#
+        )
+    };
+    let lines = [
+        begins("one"),
+        begins("two"),
+        item("one", "Of one."),
+        item("two", "Of two."),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("two.jsonl");
+    std::fs::write(&path, lines.join("\n")).unwrap();
+    let path = path.to_str().unwrap();
+    for form in ["markdown", "openai", "claude-prompt"] {
+        let made = converted(&[path, "--to", form]);
+        for said in ["Of one.", "Of two."] {
+            assert_eq!(made.matches(said).count(), 1, "{form}: {made}");
+        }
+    }
+    // Events stay those of their sessions.
+    let events = converted(&[path, "--to", "events"]);
+    assert!(!events.contains(r#""two."#), "{events}");
+}
+
 /// A page as `turnreel export` writes it, as far as a reader looks at it.
 fn page_of(log: &str) -> String {
     use base64::Engine;

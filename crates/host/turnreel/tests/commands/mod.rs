@@ -10,4 +10,5 @@ mod named;
 mod outputs;
 #[cfg(unix)]
 mod pipes;
+mod remove;
 mod trace;

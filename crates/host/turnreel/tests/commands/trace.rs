@@ -408,13 +408,13 @@ fn sessions_are_listed_and_named_by_their_ids_while_a_server_holds_the_folder() 
     assert_eq!(server.post("s1", &json!(events)).0, 200);
     let row: serde_json::Value = serde_json::from_str(&list(&["--json"])).unwrap();
     assert_eq!(
-        (&row["id"], &row["events"], &row["status"]),
-        (&json!("s1"), &json!(2), &json!("idle"))
+        (&row["id"], &row["events"], &row["status"], &row["state"]),
+        (&json!("s1"), &json!(2), &json!("idle"), &json!("done"))
     );
     let told = list(&[]);
     // What came long after it happened is as old as it is.
     let fields: Vec<&str> = told.split('\t').collect();
-    assert_eq!((fields[0], fields[1], fields[3]), ("s1", "idle", "2"));
+    assert_eq!((fields[0], fields[1], fields[3]), ("s1", "done", "2"));
     assert!(
         fields[2].ends_with(" d") && fields[5].starts_with("Build"),
         "{told}"

@@ -98,6 +98,7 @@ fn what_is_allowed_is_told_with_its_input_and_who_asks_is_told_of() {
     let child = start(dir.path(), &input);
     let request = asked(&server);
     assert_eq!(request["agentId"], "a1370f19fa2ecb180");
+    assert_eq!(request["payload"]["kind"], "plan");
     let said = json!({"decision": "allow"});
     assert_eq!(answer(&server, "permissions", &request, &said), 200);
     assert_eq!(

@@ -39,7 +39,8 @@ pub(crate) fn post(server: &Server, session: &str, events: &Value) {
 }
 
 pub(crate) fn end(server: &Server, session: &str, id: &str) {
-    let event = json!([{"id": id, "timestamp": 9, "type": "session_end", "payload": {}}]);
+    // Behind all that is posted: one that is told to have been before what came is none.
+    let event = json!([{"id": id, "timestamp": 9_000, "type": "session_end", "payload": {}}]);
     post(server, session, &event);
 }
 

@@ -22,6 +22,7 @@ pub(crate) mod page;
 pub(crate) mod ports;
 pub(crate) mod postgres;
 pub(crate) mod redis;
+pub(crate) mod removing;
 pub(crate) mod rows;
 pub(crate) mod s3;
 

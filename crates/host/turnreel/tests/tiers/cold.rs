@@ -636,9 +636,21 @@ fn a_store_that_gives_readers_nothing_is_told_of_until_it_is_back() {
     let second = server(second_dir.path(), &bucket.url_over(&way.address), &[]);
     let up = || figure(&second, "turnreel_tier_up{tier=\"s3\"}");
     soon("it knows what is there", || up() == 1.0);
+    // One object alone, as one that lies in an archive: the others can be had.
+    way.spoil("GET", "/s1-", Wrong::Status(403), usize::MAX);
+    let listed = || way.n_asked(&["GET ", "list-type"]);
+    let before = listed();
+    assert_eq!(second.get("/api/v1/sessions/s1/events").0, 503);
+    soon("the store is asked", || listed() > before);
+    assert_eq!(up(), 1.0);
+    way.mend();
+    soon("it is asked for again", || {
+        second.get("/api/v1/sessions/s1/events").0 == 200
+    });
+    remove(&second, "s1");
     way.spoil("GET", "", Wrong::Status(403), usize::MAX);
     assert_eq!(second.get("/api/v1/sessions/s1/events").0, 503);
-    assert_eq!(up(), 0.0);
+    soon("it is told", || up() == 0.0);
     let (status, ready) = second.get("/readyz");
     assert_eq!((status, &ready["warnings"][0]["what"]), (200, &json!("s3")));
     way.mend();

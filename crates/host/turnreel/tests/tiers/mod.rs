@@ -6,6 +6,7 @@ mod fleet_away;
 mod fleet_kept;
 mod hot;
 mod packed;
+mod removing;
 mod restore;
 mod warm;
 mod warm_many;

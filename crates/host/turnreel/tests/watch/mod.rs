@@ -5,4 +5,5 @@ mod files;
 mod following;
 mod hostile;
 mod opencode;
+mod removed;
 mod sources;

@@ -181,9 +181,14 @@ impl Log {
 
     /// What is known of a log whose newest file somebody removed: who asks for it has it read anew.
     pub(crate) fn facts_of_gone(&self) -> Option<Facts> {
-        let n_bytes = self.end.checked_sub(self.files.base())?;
-        let is_gone = n_bytes > 0 && self.files.is_gone();
-        is_gone.then(|| self.facts_of(Some(FileMark::of_gone(n_bytes)), String::new()))
+        let is_gone = self.end > self.files.base() && self.files.is_gone();
+        is_gone.then(|| self.facts_of_removed())
+    }
+
+    /// The same of one whose files are to go, whether they are gone or not.
+    pub(crate) fn facts_of_removed(&self) -> Facts {
+        let n_bytes = self.end.saturating_sub(self.files.base());
+        self.facts_of(Some(FileMark::of_gone(n_bytes)), String::new())
     }
 
     /// What is known of the log now, but for the tables.
@@ -209,6 +214,7 @@ impl Log {
             damaged: self.damaged,
             summary: Arc::new(self.summary.clone()),
             now: self.summary.now.clone(),
+            standing: self.summary.standing.clone(),
             spent: self.summary.spent.clone(),
             sealed: self.files.sealed.to_vec(),
             newest,

@@ -106,7 +106,10 @@ impl Session {
             let files = facts.files(&store.dir, &self.id.stem());
             // Nobody but us writes here. Where somebody did, numbers may be lost, and what the index says with them.
             let is_ours = facts.is_of_now(&files);
-            if !is_ours {
+            if !is_ours && files.are_gone() {
+                let session = self.id.as_str();
+                tracing::info!(session, "the log was removed; it goes on in a new one");
+            } else if !is_ours {
                 tracing::error!(
                     session = self.id.as_str(),
                     "the log was changed by somebody else; it is read anew"

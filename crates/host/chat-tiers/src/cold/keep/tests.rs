@@ -43,6 +43,7 @@ fn keeping(had: mpsc::Receiver<()>) -> Keeping {
         open: BTreeSet::from([SessionId::parse("s1").unwrap()]),
         failures: HashMap::new(),
         unread: Unread::default(),
+        not_taken: BTreeSet::new(),
         copying: JoinSet::new(),
         under_way: HashMap::new(),
         listed: None,
@@ -71,6 +72,34 @@ async fn a_store_that_only_did_not_answer_is_not_listed_again_for_that() {
     // It may have less than it had.
     keeping.failed(&why, Some(&SessionId::parse("s1").unwrap()));
     assert_eq!(keeping.listed, None);
+}
+
+#[tokio::test]
+async fn a_session_that_is_refused_says_nothing_of_the_store_and_a_second_one_does() {
+    let mut keeping = keeping(mpsc::channel().1);
+    keeping.cold = in_memory();
+    keeping.worked();
+    let why = Error::store("write to the object store", "forbidden");
+    let [one, other] = ["s1", "s2"].map(|id| SessionId::parse(id).unwrap());
+    for _ in 0..2 {
+        keeping.is_not_taken(one.clone(), &why).await;
+        assert!(keeping.health.is_up());
+        assert!(keeping.unread.rests(&one) && keeping.resumes <= Instant::now());
+    }
+    assert_eq!(keeping.health.condition().failures, 2);
+    keeping.is_not_taken(other.clone(), &why).await;
+    assert!(!keeping.health.is_up() && !keeping.unread.rests(&other));
+    assert!(keeping.resumes > Instant::now());
+}
+
+/// A store of its own.
+fn in_memory() -> Cold {
+    Cold {
+        objects: Objects::new(Arc::new(InMemory::new())),
+        keys: Keys::new(""),
+        known: Arc::default(),
+        removing: Arc::default(),
+    }
 }
 
 #[test]
@@ -139,11 +168,7 @@ async fn a_session_that_cannot_be_read_for_a_while_is_copied_once_it_can_and_the
     let away = dir.path().join("away");
     std::fs::rename(&segment, &away).unwrap();
     std::fs::create_dir(&segment).unwrap();
-    let cold = Cold {
-        objects: Objects::new(Arc::new(InMemory::new())),
-        keys: Keys::new(""),
-        known: Arc::default(),
-    };
+    let cold = in_memory();
     let health = Arc::<Health>::default();
     let (stop, stopping) = watch::channel(false);
     let logs = Arc::new(OneLog(store, id.clone()));

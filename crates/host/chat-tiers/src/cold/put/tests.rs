@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -5,8 +6,8 @@ use std::sync::Arc;
 use chat_event::ChatEvent;
 use chat_store::{Options, Session, SessionId, Store, now_ms};
 use futures_util::StreamExt;
-use object_store::ObjectStore;
 use object_store::memory::InMemory;
+use object_store::{ObjectStore, ObjectStoreExt};
 
 use super::super::keys::Keys;
 use super::super::objects::Objects;
@@ -30,6 +31,7 @@ impl Here {
                 objects: Objects::new(objects.clone()),
                 keys: Keys::new(""),
                 known: Arc::default(),
+                removing: Arc::default(),
             },
             objects,
         };
@@ -173,4 +175,77 @@ async fn a_body_that_the_disk_has_lost_is_another_and_no_reason_to_copy_nothing(
     let stale = 116;
     assert!(put(stale).await.is_err_and(|why| why.is_local()));
     assert!(here.keys().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_session_that_is_removed_while_it_is_copied_leaves_no_copy() {
+    let here = Here::new();
+    let (_store, session) = here.open();
+    let id = session.id();
+    // The copy is begun first, and waits for the disk.
+    let (put, removed) = tokio::join!(here.cold.put(&session), here.cold.remove(id));
+    assert!(matches!(put.unwrap(), Put::Changed));
+    assert_eq!(removed.unwrap().objects, 0);
+    assert_eq!(here.keys().await, [""; 0]);
+    assert!(!here.cold.has(id));
+    // Begun later it is one of a session that is back.
+    here.put(&session).await;
+    assert!(here.cold.has(id) && here.cold.has_any(id).await.unwrap());
+    let n_removals = here.cold.n_removals(id);
+    let hidden = here.cold.hide(id);
+    // Who has found it before does not bring it back.
+    assert_ne!(here.cold.n_removals(id), n_removals);
+    assert!(!here.cold.has(id) && here.cold.find(id).await.unwrap().is_none());
+    drop(hidden);
+    assert!(here.cold.find(id).await.unwrap().is_some());
+    assert_eq!(here.cold.remove(id).await.unwrap().objects, 2);
+    assert_eq!(here.keys().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn bodies_go_that_no_manifest_names_and_none_where_one_cannot_be_read() {
+    let here = Here::new();
+    let [named, other] = ["a", "b"].map(|digit| digit.repeat(64));
+    let put = async |key: &str, text: String| {
+        let key = object_store::path::Path::from(key);
+        here.objects.put(&key, text.into()).await.unwrap();
+    };
+    for sha256 in [&named, &other] {
+        put(
+            &format!("blobs/{}/{sha256}.gz", &sha256[..2]),
+            "x".to_owned(),
+        )
+        .await;
+    }
+    let manifest = "sessions/s2-01234567/e.3.manifest.json";
+    put(manifest, format!("{{\"blobs\":[\"{named}\"]}}")).await;
+    let both = [named.clone(), other.clone()].into();
+    let too_long = "sessions/s3-01234567/e.3.manifest.json";
+    put(too_long, " ".repeat(super::super::MANIFEST_BYTES + 1)).await;
+    assert!(here.cold.remove_bodies(&both).await.is_err());
+    assert_eq!(here.keys().await.len(), 4);
+    put(too_long, "{}".to_owned()).await;
+    let removed = here.cold.remove_bodies(&both).await.unwrap();
+    assert_eq!((removed.objects, removed.bytes), (1, 1));
+    let left = here.keys().await;
+    assert!(left.iter().any(|key| key.contains(&named)));
+    assert!(!left.iter().any(|key| key.contains(&other)));
+}
+
+#[tokio::test]
+async fn a_body_that_goes_until_the_manifest_names_it_is_put_there_again_or_said_to_be_missing() {
+    let here = Here::new();
+    let (store, session) = here.open();
+    let mut manifest = here.put(&session).await;
+    let kept = store.blobs().put(b"kept").unwrap();
+    let nowhere = "a".repeat(64);
+    manifest.blobs = vec![kept.clone(), nowhere.clone()];
+    // As if another server had removed both since they were read back.
+    let verified = BTreeSet::new();
+    let named = here.cold.put_named(&session, &mut manifest, &verified);
+    named.await.unwrap();
+    assert_eq!((&manifest.blobs, &manifest.missing_blobs), (&vec![kept.clone()], &vec![nowhere]));
+    let found = here.cold.find(session.id()).await.unwrap().unwrap();
+    assert_eq!(found.blobs, [kept.clone()]);
+    assert!(here.keys().await.iter().any(|key| key.contains(&kept)));
 }

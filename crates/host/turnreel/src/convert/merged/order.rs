@@ -85,6 +85,10 @@ pub(super) fn key_of(event: &ChatEvent) -> Option<u64> {
         Payload::ToolCall(it) => Some(key(&["call", &it.tool_call_id])),
         Payload::ToolInputChunk(it) => Some(key(&["call", &it.tool_call_id])),
         Payload::ToolOutputChunk(it) => Some(key(&["result", &it.tool_call_id])),
+        // What goes on in the background has two.
+        Payload::ToolResult(it) if it.background == Some(false) => {
+            Some(key(&["end", &it.tool_call_id]))
+        }
         Payload::ToolResult(it) => Some(key(&["result", &it.tool_call_id])),
         Payload::FileEdit(it) => Some(key(&["edit", &it.tool_call_id, &it.file_path])),
         Payload::PermissionRequest(it) => Some(key(&["permission", it.tool_call_id.as_deref()?])),

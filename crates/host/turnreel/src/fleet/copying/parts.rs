@@ -54,7 +54,7 @@ impl Fleet {
         mut told: Option<&News>,
     ) -> Result<(), String> {
         let home = member.id.as_str();
-        let mut is_anew = false;
+        let (mut is_anew, mut is_gone) = (false, false);
         loop {
             let (epochs, after) = how_far(state, session).await?;
             let epoch = epochs.last().map(|epoch| epoch.epoch.as_str());
@@ -91,6 +91,11 @@ impl Fleet {
                 Err(_) if is_quick => {
                     // The home has what Redis has not, or not as it is there.
                     told = None;
+                    continue;
+                }
+                // The copy was removed, which was found just now: it has nothing of what it was known to have.
+                Err(E::Lacking { .. }) if !is_gone => {
+                    (is_gone, told) = (true, None);
                     continue;
                 }
                 Err(E::Parted { shared_up_to, .. }) => shared_up_to,

@@ -1,0 +1,167 @@
+//! Removing sessions: from a folder that is served, and from one that nobody holds.
+//!
+//! The files of a session go at once; which bodies they named is told, so that those that nobody else names can be removed
+//! after it ([`Blobs::sweep`]), of many sessions together.
+
+use std::collections::{BTreeSet, HashSet};
+use std::fs::{File, TryLockError};
+use std::io::ErrorKind;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use super::session::Slot;
+use super::{Store, lock, locked};
+use crate::blobs::Blobs;
+use crate::error::Error;
+use crate::log::{Files, Freed, all_files_of, removal_is_begun, remove_files};
+use crate::named::each_hash;
+use crate::platform;
+use crate::session_id::SessionId;
+
+/// What was removed of a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Removal {
+    /// Its files; none where there was nothing of it.
+    pub freed: Freed,
+    /// Bodies that it named, by their hashes as it named them.
+    pub bodies: BTreeSet<String>,
+}
+
+impl Store {
+    /// Removes all that the folder has of a session, but the bodies. Whoever holds the session finds that it is gone, as
+    /// where somebody else removed its files; nothing is to be written to it meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses. Some of it may be gone by then; the rest goes when the folder is opened, or this is called again.
+    pub fn remove(&self, id: &SessionId) -> Result<Removal, Error> {
+        let files = Files::of_one(&self.inner.dir, &id.stem());
+        let bodies = bodies_of(&files, &self.inner.blobs)?;
+        let sessions = locked(&self.inner.sessions);
+        let session = sessions.get(id).cloned();
+        let freed = match &session {
+            Some(session) => {
+                drop(sessions);
+                // One that cannot be read can be removed all the same.
+                let slot = session.held().ok();
+                let freed = remove_files(&files);
+                // What came to a log that is still open would go with the rest of it: opening it ends what was begun first.
+                if let (Err(_), Some(mut slot)) = (&freed, slot)
+                    && removal_is_begun(&files)
+                    && let Slot::Open(log) = &*slot
+                {
+                    let facts = log.facts_of_removed();
+                    *slot = Slot::Closed(Box::new(facts));
+                }
+                freed?
+            }
+            // Nobody begins one in the middle of it.
+            None => remove_files(&files)?,
+        };
+        locked(&self.inner.packed).remove(id);
+        locked(&self.inner.unopened).remove(files.stem());
+        // What is known of its log is of no use any more.
+        if let Some(session) = session {
+            session.put_away(self.inner.options.sync);
+        }
+        Ok(Removal { freed, bodies })
+    }
+
+    /// Whether the folder has any file of a session.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be listed.
+    pub fn has_files(&self, id: &SessionId) -> Result<bool, Error> {
+        Ok(!all_files_of(&Files::of_one(&self.inner.dir, &id.stem()))?.is_empty())
+    }
+}
+
+/// A data folder that is held so that nobody serves it meanwhile. No log is opened or repaired.
+#[derive(Debug)]
+pub struct HeldFolder {
+    dir: PathBuf,
+    blobs: Blobs,
+    _lock: File,
+}
+
+impl HeldFolder {
+    /// Takes the folder, which is there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Locked`] where another process has it, and where the disk refuses.
+    pub fn take(dir: &Path) -> Result<Self, Error> {
+        Ok(HeldFolder {
+            dir: dir.to_owned(),
+            blobs: Blobs::beside(dir),
+            _lock: lock::lock(dir)?,
+        })
+    }
+
+    /// Removes all that the folder has of a session, but the bodies.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Locked`] where another process has the log, and as [`Store::remove`].
+    pub fn remove(&self, id: &SessionId) -> Result<Removal, Error> {
+        let files = Files::of_one(&self.dir, &id.stem());
+        let newest = files.newest();
+        // A server that was told of another folder by another name would have this one's log open.
+        if let Ok(log) = platform::private_file().read(true).open(&newest)
+            && let Err(TryLockError::WouldBlock) = log.try_lock()
+        {
+            return Err(Error::Locked {
+                dir: newest,
+                pid: None,
+            });
+        }
+        let bodies = bodies_of(&files, &self.blobs)?;
+        let freed = remove_files(&files)?;
+        Ok(Removal { freed, bodies })
+    }
+
+    /// The bodies beside its logs.
+    pub fn blobs(&self) -> &Blobs {
+        &self.blobs
+    }
+}
+
+/// The bodies that a session names in a folder that nobody need hold, by their hashes as it names them.
+///
+/// # Errors
+///
+/// Where the folder cannot be listed.
+pub fn named_bodies(dir: &Path, id: &SessionId) -> Result<BTreeSet<String>, Error> {
+    bodies_of(&Files::of_one(dir, &id.stem()), &Blobs::beside(dir))
+}
+
+/// The hashes that files of the session name, and of which there is a body.
+fn bodies_of(files: &Files, blobs: &Blobs) -> Result<BTreeSet<String>, Error> {
+    let mut bodies = BTreeSet::new();
+    let mut seen = HashSet::new();
+    let mut note = |hash: &str| {
+        if !seen.contains(hash) {
+            seen.insert(hash.to_owned());
+            if blobs.is_known(hash) {
+                bodies.insert(hash.to_owned());
+            }
+        }
+        ControlFlow::Continue(())
+    };
+    for one in all_files_of(files)? {
+        let is_index = one.path.extension().is_some_and(|it| it == "idx");
+        if is_index {
+            continue;
+        }
+        let read = File::open(&one.path).and_then(|file| each_hash(file, &mut note));
+        match read {
+            Err(why) if why.kind() != ErrorKind::NotFound => {
+                // It goes all the same; what it named is found when all bodies are looked at.
+                tracing::warn!("{}", Error::io("read what is removed", &one.path, why));
+            }
+            _ => {}
+        }
+    }
+    Ok(bodies)
+}
