@@ -17,6 +17,7 @@
 //! what is unstable of version 1 after the schemas of the protocol's repository (`schema/v1`, `schema/v2`, 2.4.0).
 
 mod asks;
+mod beside;
 mod calls;
 mod content;
 mod edits;
@@ -31,6 +32,7 @@ mod updates;
 mod usage;
 mod wire;
 
+pub(crate) use beside::AcpSessions;
 pub(crate) use session::Acp;
 pub(crate) use wire::{is_acp, session_of};
 

@@ -16,6 +16,7 @@ mod seen;
 mod session;
 mod side_lines;
 mod stream;
+mod task_end;
 mod tools;
 mod transcript;
 pub(crate) mod tree;

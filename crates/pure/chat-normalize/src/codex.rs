@@ -20,7 +20,7 @@ mod tokens;
 mod tools;
 mod turn_diff;
 
-pub(crate) use app_server::{CodexAppServer, is_app_server_line};
+pub(crate) use app_server::{CodexAppServer, Threads, is_app_server_line};
 pub(crate) use changes::{Files, of_item, of_patch_text};
 pub(crate) use exec::{CodexExec, is_exec_line, is_numbered};
 pub(crate) use rollout::{CodexRollout, is_rollout_line};

@@ -1,31 +1,43 @@
-//! GitHub Copilot CLI: the events of a session's file, `{type, data, id, timestamp, parentId}` a line.
+//! GitHub Copilot CLI: the events of a session's file, and of what `copilot -p … --output-format json` prints: `{type, data, id,
+//! timestamp, parentId}` a line.
 //!
 //! | event | what it gives |
 //! |---|---|
-//! | `session.start`, `session.resume`, `session.model_change` | `session_start` |
+//! | `session.start`, `session.resume`, `session.model_change`, … | `session_start` (`asides`) |
 //! | `user.message` | the turn before ends, a turn begins; while a call runs, the turn goes on |
 //! | `assistant.reasoning`, `assistant.message` | a thought; a thought, a text and calls |
 //! | `tool.execution_start`, `_complete` | the call where no message said it, its result |
+//! | `….requested`, `….completed` | what is asked, and the answer (`asks`) |
+//! | `assistant.message_delta`, `tool.execution_partial_result`, `assistant.usage`, … | `pieces` |
 //! | `session.error`, `abort` | an error, an interrupt |
+//! | `session.compaction_complete`, `session.snapshot_rewind` | a compaction; a notice that names the turns that were left |
 //! | `session.info`, `system.notification` | a notice |
-//! | `session.shutdown` | what the session used, the turn's end |
+//! | `session.idle`, `session.shutdown`, `result` | the turn's end; what the session used |
 //! | hooks, prompts of the system, bookkeeping | passed over |
 //!
 //! `parentToolCallId` names the call within which an agent works. `assistant.turn_start` and `_end` stand around one
-//! answer, sometimes before its text, so they end nothing. Seen: 1.0.11 and 1.0.77, in public fixtures only.
+//! answer, sometimes before its text, so they end nothing. Seen: 1.0.11 and 1.0.77, in public fixtures only; what they lack after
+//! the program's published types.
+
+mod asides;
+mod asks;
+mod pieces;
 
 use chat_diff::{Change, from_unified};
-use chat_event::payload::{ErrorEvent, Interrupt, SessionStart, ToolResult, Usage};
+use chat_event::payload::{ErrorEvent, Interrupt, ToolResult, Usage};
 use chat_event::{Extra, Json};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::codex::{Files, of_patch_text};
 use crate::dialect::Normalizer;
 use crate::edit::{file_edit, named_edit, shown_path};
-use crate::emit::{Emitter, hash};
+use crate::emit::Emitter;
+use crate::set_back::Standing;
 use crate::track::{Call, NewCall, Said, Track, ended, tool_error};
 use crate::value::{count_of, list_of, millis_of_rfc3339, str_of, text_of};
 use crate::words::{counted, one_line};
+use asks::Asks;
+use pieces::{Open, Written};
 
 const FORMAT: &str = "copilot";
 
@@ -58,6 +70,13 @@ pub(crate) struct Copilot {
     stopped: bool,
     /// A hash of the thought that was told last; the answer repeats it.
     thought: u64,
+    /// What comes in pieces now.
+    thinking: Option<Open>,
+    writing: Option<Open>,
+    written: Option<Written>,
+    asks: Asks,
+    /// The turns that stand.
+    standing: Standing,
     last_ms: Option<i64>,
 }
 
@@ -69,24 +88,13 @@ impl Copilot {
             outcome: "interrupted",
             stopped: false,
             thought: 0,
+            thinking: None,
+            writing: None,
+            written: None,
+            asks: Asks::default(),
+            standing: Standing::default(),
             last_ms: None,
         }
-    }
-
-    fn facts(&mut self, emitter: &mut Emitter, data: &Value) {
-        let context = data.get("context").unwrap_or(&Value::Null);
-        let model = text_of(data, "selectedModel").or_else(|| text_of(data, "newModel"));
-        let version = text_of(data, "copilotVersion");
-        let facts = SessionStart {
-            agent: version.map(|version| format!("Copilot CLI {version}")),
-            native_id: text_of(data, "sessionId").map(str::to_owned),
-            model: model.map(str::to_owned),
-            cwd: text_of(context, "cwd").map(str::to_owned),
-            git_branch: text_of(context, "branch").map(str::to_owned),
-            provider: Some("copilot".to_owned()),
-            ..SessionStart::default()
-        };
-        self.track.facts.say(emitter, facts, Map::new());
     }
 
     fn prompt(&mut self, emitter: &mut Emitter, id: &str, data: &Value) {
@@ -106,16 +114,11 @@ impl Copilot {
         }
         self.close(emitter);
         self.track.open_turn(emitter, id, "user");
+        if let Some(turn_id) = self.track.turn_id() {
+            self.standing.begin(turn_id);
+        }
         let id = format!("{}:user", self.track.turn_id().unwrap_or(""));
         self.track.user(emitter, &id, said);
-    }
-
-    fn think(&mut self, emitter: &mut Emitter, response: &str, text: &str) {
-        let now = hash(text.as_bytes());
-        if !text.is_empty() && self.thought != now {
-            self.thought = now;
-            self.track.thought(emitter, response, 0, text, false);
-        }
     }
 
     fn answer(&mut self, emitter: &mut Emitter, id: &str, data: &Value) {
@@ -128,6 +131,11 @@ impl Copilot {
             str_of(data, "reasoningText").unwrap_or(""),
         );
         let text = str_of(data, "content").unwrap_or("");
+        let open = self.writing.take();
+        if text.is_empty() {
+            // It was cut off.
+            self.close_piece(emitter, open, false);
+        }
         self.track.text(emitter, response, 0, text);
         let requests = list_of(data, "toolRequests");
         for request in requests {
@@ -135,16 +143,7 @@ impl Copilot {
             let title = text_of(request, "intentionSummary");
             self.call(emitter, response, request, name, title);
         }
-        let place = self.track.place().in_response(response);
-        if let Some(output_tokens) = count_of(data, "outputTokens").filter(|n| *n > 0) {
-            let usage = Usage {
-                scope: "response".to_owned(),
-                output_tokens,
-                model: text_of(data, "model").map(str::to_owned),
-                ..Usage::default()
-            };
-            emitter.add_as(&format!("{response}:usage"), &place, usage);
-        }
+        self.wrote(emitter, response, data);
         if self.track.parent().is_none() {
             let done = requests.is_empty() && !text.is_empty();
             self.outcome = if done { "completed" } else { "interrupted" };
@@ -297,6 +296,9 @@ impl Copilot {
     }
 
     fn close(&mut self, emitter: &mut Emitter) {
+        self.tell_written(emitter);
+        self.close_pieces(emitter);
+        self.expire(emitter);
         self.track.leave_all();
         self.track.close_turn(emitter, ended(self.outcome));
         self.outcome = "interrupted";
@@ -342,11 +344,11 @@ impl Normalizer for Copilot {
         let data = event.get("data").unwrap_or(&Value::Null);
         self.track.within(text_of(data, "parentToolCallId"));
         let place = self.track.place();
+        let is_passing = event.get("ephemeral") == Some(&Value::Bool(true));
+        if kind != "assistant.usage" && !is_passing {
+            self.tell_written(emitter);
+        }
         match kind {
-            "session.start" | "session.resume" | "session.model_change" => {
-                self.stopped |= kind != "session.model_change";
-                self.facts(emitter, data);
-            }
             "user.message" => self.prompt(emitter, &id, data),
             "assistant.reasoning" => {
                 self.track.need_turn(emitter, &id);
@@ -354,6 +356,10 @@ impl Normalizer for Copilot {
                 self.think(emitter, response, str_of(data, "content").unwrap_or(""));
             }
             "assistant.message" => self.answer(emitter, &id, data),
+            "assistant.message_delta" => self.piece(emitter, &id, false, data),
+            "assistant.reasoning_delta" => self.piece(emitter, &id, true, data),
+            "assistant.tool_call_delta" => self.input(emitter, &id, data),
+            "assistant.usage" => self.spent(emitter, data),
             "tool.execution_start" => {
                 let call_id = text_of(data, "toolCallId").unwrap_or("");
                 if self.track.waiting(call_id).is_none() {
@@ -362,7 +368,21 @@ impl Normalizer for Copilot {
                     self.call(emitter, &id, data, name, None);
                 }
             }
+            "tool.execution_partial_result" | "tool.execution_progress" => {
+                self.runs_on(emitter, data);
+            }
             "tool.execution_complete" => self.result(emitter, event, data),
+            "permission.requested" | "exit_plan_mode.requested" => self.asks_leave(emitter, data),
+            "user_input.requested" | "elicitation.requested" => self.asks_question(emitter, data),
+            "permission.completed"
+            | "exit_plan_mode.completed"
+            | "user_input.completed"
+            | "elicitation.completed" => self.answers(emitter, data),
+            "model.call_failure" if self.track.turn_id().is_some() => {
+                let why = text_of(data, "errorMessage").or_else(|| text_of(data, "errorType"));
+                emitter.retrying(&place, why.map(str::to_owned));
+            }
+            "model.call_failure" => emitter.pass_over(kind),
             "session.error" => {
                 let error = ErrorEvent {
                     code: text_of(data, "errorType").unwrap_or("error").to_owned(),
@@ -382,38 +402,27 @@ impl Normalizer for Copilot {
                 self.outcome = "interrupted";
                 self.stopped = true;
             }
-            "session.info" | "session.warning" => {
-                let level = if kind == "session.info" {
-                    "info"
-                } else {
-                    "warning"
-                };
-                let text = str_of(data, "message").unwrap_or("");
-                emitter.notice(level, &place, "copilot", text);
-            }
-            "system.notification" => {
-                let text = str_of(data, "content").unwrap_or("");
-                emitter.notice("info", &place, "copilot", text);
-            }
+            // Only what a run prints says that the agent rests.
+            "session.idle" => self.close(emitter),
             "session.shutdown" => {
                 self.used(emitter, data);
                 self.close(emitter);
             }
-            "assistant.turn_start"
-            | "assistant.turn_end"
-            | "hook.start"
-            | "hook.end"
-            | "subagent.started"
-            | "subagent.completed"
-            | "system.message"
-            | "session.auto_mode_resolved"
-            | "session.usage_checkpoint"
-            | "session.truncation" => emitter.pass_over(kind),
-            _ => emitter.raw(&place, FORMAT, kind, event),
+            // The last word of a run.
+            "result" => {
+                let failed = event.get("exitCode").and_then(Value::as_i64).unwrap_or(0) != 0;
+                if failed && self.outcome == "completed" {
+                    self.outcome = "failed";
+                }
+                self.close(emitter);
+                emitter.pass_over(kind);
+            }
+            _ => self.aside(emitter, &place, kind, event),
         }
     }
 
     fn rest(&mut self, emitter: &mut Emitter) {
+        self.tell_written(emitter);
         // Calls that ran then have told their ends by now, if ever.
         if self.stopped {
             self.close(emitter);

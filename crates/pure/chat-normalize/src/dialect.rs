@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::emit::Emitter;
 use crate::reader::Context;
 use crate::sandbox_agent;
+use crate::sides::Router;
 use crate::{
     acp, ag_ui, agent_events, anthropic, chat_events, claude, codex, copilot, gemini, kimi, openai,
     opencode, openhands, pi, swe_agent,
@@ -441,6 +442,16 @@ impl Dialect {
         match self {
             Dialect::ClaudeStream => claude::naming(value),
             _ => Naming::Untold,
+        }
+    }
+
+    /// Who tells apart the sessions that a source of it carries side by side; `None` where that is one at a time.
+    pub(crate) fn router(self) -> Option<Box<dyn Router>> {
+        match self {
+            Dialect::Acp => Some(Box::<acp::AcpSessions>::default()),
+            Dialect::CodexAppServer => Some(Box::<codex::Threads>::default()),
+            Dialect::OpenCodeEvents => Some(Box::<opencode::BusSessions>::default()),
+            _ => None,
         }
     }
 

@@ -89,6 +89,8 @@ pub(crate) struct Emitter {
     last: Option<(i64, i64)>,
     /// The newest time that an event bears; [`AT_REST`] where none bears one.
     pub(crate) newest_ms: i64,
+    /// When the turn began that did so the latest, by the source's times; [`AT_REST`] where none tells it.
+    began_ms: i64,
     /// What was made and not yet taken.
     pub(crate) out: Vec<ChatEvent>,
     /// Counts.
@@ -123,6 +125,7 @@ impl Emitter {
             arrival_ms: AT_REST,
             last: None,
             newest_ms: AT_REST,
+            began_ms: AT_REST,
             out: Vec::new(),
             report: Report::default(),
             line_id: "0".to_owned(),
@@ -140,17 +143,36 @@ impl Emitter {
         }
     }
 
+    /// That of another session of the same source.
+    pub(crate) fn beside(&self, session_id: &str) -> Emitter {
+        let mut other = Emitter::new(session_id);
+        other.run.clone_from(&self.run);
+        other.untold_edits.is_off = self.untold_edits.is_off;
+        other
+    }
+
+    /// The source goes on in the session of `other`.
+    pub(crate) fn hand_on(&mut self, other: &mut Emitter) {
+        other.line_no = self.line_no;
+        other.time_ms = self.time_ms;
+        other.at_rest = self.at_rest;
+        other.arrival_ms = self.arrival_ms;
+        other.out = std::mem::take(&mut self.out);
+        other.report = std::mem::take(&mut self.report);
+        other.has_understood = self.has_understood;
+    }
+
     /// The session is at its end, and the source goes on in this one.
     pub(crate) fn go_on_in(&mut self, session_id: &str) {
-        let before = std::mem::replace(self, Emitter::new(session_id));
-        self.line_no = before.line_no;
-        self.time_ms = before.time_ms;
-        self.last = before.last;
-        self.out = before.out;
-        self.report = before.report;
-        self.run = before.run;
-        self.has_understood = before.has_understood;
-        self.untold_edits.is_off = before.untold_edits.is_off;
+        let mut other = self.beside(session_id);
+        self.hand_on(&mut other);
+        other.last = self.last;
+        *self = other;
+    }
+
+    /// Whether something of this session was told.
+    pub(crate) fn has_told(&self) -> bool {
+        !self.used_ids.is_empty()
     }
 
     /// What is read now arrived at this time.
@@ -275,6 +297,7 @@ impl Emitter {
         event
             .parent_tool_call_id
             .clone_from(&place.parent_tool_call_id);
+        self.note_order(&mut event);
         let at = self.out.len();
         self.push(event);
         if let Some(status) = after {
@@ -282,6 +305,24 @@ impl Emitter {
             self.say_busy(status, &turn, place);
         }
         &mut self.out[at]
+    }
+
+    /// Of one source it is known that a turn came behind those before it, whatever its clock said.
+    fn note_order(&mut self, event: &mut ChatEvent) {
+        let is_main = event.parent_tool_call_id.is_none();
+        let Some(at_ms) = event.timestamp.filter(|_| is_main) else {
+            return;
+        };
+        match event.payload {
+            Payload::TurnStart(_) | Payload::SessionStart(_) | Payload::SessionEnd(_)
+                if at_ms < self.began_ms =>
+            {
+                let after_ms = Json::from(&serde_json::json!(self.began_ms));
+                event.extra.insert(ChatEvent::AFTER_MS, after_ms);
+            }
+            Payload::TurnStart(_) => self.began_ms = at_ms,
+            _ => {}
+        }
     }
 
     /// `id`, or where it was used before, `id` with a number behind it.

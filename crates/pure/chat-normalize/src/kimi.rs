@@ -2,32 +2,35 @@
 //!
 //! | line | what it gives |
 //! |---|---|
-//! | `metadata`, `config.update`, `tools.set_active_tools` | `session_start` |
-//! | `turn.prompt`, `turn.steer`, `turn.cancel` | `turns`; `context.append_message` repeats words and is passed over |
+//! | `metadata`, `config.update`, `profile.bind`, `tools.set_active_tools` | `session_start` |
+//! | `turn.prompt`, `turn.steer`, `turn.cancel`, `turn.ended` | `turns`; `context.append_message` repeats words and is passed over |
 //! | `context.append_loop_event`: `step.*` | an answer begins, ends with its tokens; one that wants no tools ends the turn |
 //! | … `content.part`, `tool.call`, `tool.result` | a whole thought or text, a call, its result |
-//! | `permission.record_approval_result` | what was asked, and the answer |
+//! | `permission.record_approval_result`, `interaction.*` | what was asked, and the answer |
+//! | `context.undo`, `context.clear` | a notice that names the turns that were left |
 //! | `context.apply_compaction` | a compaction |
 //! | `usage.record` | tokens that no answer has; those of answers are passed over |
 //!
-//! The log of a sub-agent is a file of its own. Seen: protocol 1.4, in public fixtures; `turn.steer` and `turn.cancel` after
-//! the program's source.
+//! The log of a sub-agent is a file of its own. Seen: protocol 1.4, in public fixtures; what 1.5 has beside it after the
+//! program's source.
 
+mod asides;
+mod asks;
 mod turns;
 
-use chat_event::payload::{
-    Compaction, PermissionRequest, PermissionResolved, Plan, SessionStart, ToolResult, Usage,
-};
+use chat_event::payload::{Compaction, Plan, ToolResult, Usage};
 use chat_event::{Extra, Json};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::dialect::Normalizer;
 use crate::emit::Emitter;
+use crate::set_back::Standing;
 use crate::tool::{self, attached};
 use crate::track::{NewCall, Track, tool_error};
 use crate::untold_edits::edit_by_args;
 use crate::value::{count_of, is_true, millis, str_of, text_of};
 use crate::words::{counted, one_line};
+use asks::Asks;
 
 const FORMAT: &str = "kimi";
 
@@ -57,6 +60,13 @@ pub(crate) struct Kimi {
     stopped: Option<String>,
     /// The answer that is open, and how many texts and thoughts it had.
     step: (String, u32, u32),
+    /// The turn that the last step was of, as the source calls it, and whether that is the open one.
+    native_turn: (String, bool),
+    /// The source says when a turn is over.
+    tells_ends: bool,
+    /// The turns that stand.
+    standing: Standing,
+    asks: Asks,
     /// Who asked for the compaction that runs.
     compacted_by: Option<String>,
     last_ms: Option<i64>,
@@ -70,20 +80,13 @@ impl Kimi {
             is_steered: false,
             stopped: None,
             step: (String::new(), 0, 0),
+            native_turn: (String::new(), false),
+            tells_ends: false,
+            standing: Standing::default(),
+            asks: Asks::default(),
             compacted_by: None,
             last_ms: None,
         }
-    }
-
-    fn facts(&mut self, emitter: &mut Emitter, model: Option<&str>, tools: Option<&Value>) {
-        let facts = SessionStart {
-            agent: Some("Kimi Code".to_owned()),
-            provider: Some("kimi".to_owned()),
-            model: model.map(str::to_owned),
-            tools: tools.filter(|tools| tools.is_array()).map(Json::from),
-            ..SessionStart::default()
-        };
-        self.track.facts.say(emitter, facts, Map::new());
     }
 
     /// An id for what has none: its time, or its line.
@@ -109,6 +112,7 @@ impl Kimi {
         let response = self.step.0.clone();
         match kind {
             "step.begin" => {
+                self.native_turn = (id_of_turn(event), self.track.turn_id().is_some());
                 self.outcome = "interrupted";
                 self.is_steered = false;
             }
@@ -218,37 +222,14 @@ impl Kimi {
             self.track.edit(emitter, &call, edit);
         }
     }
+}
 
-    /// What was asked and how it was answered; the log has both in one line.
-    fn approval(&mut self, emitter: &mut Emitter, line: &Value) {
-        let id = text_of(line, "toolCallId").unwrap_or("");
-        let call_id = self.track.id_of_next(id);
-        let place = self.track.place();
-        // Leave for a call may be asked for again.
-        let request_id = self.track.numbered(&format!("{call_id}:ask"));
-        let request = PermissionRequest {
-            request_id: request_id.clone(),
-            tool_call_id: Some(call_id.clone()),
-            tool_name: str_of(line, "toolName").unwrap_or("").to_owned(),
-            title: text_of(line, "action").map(one_line),
-            ..PermissionRequest::default()
-        };
-        emitter.add_as(&request_id, &place, request);
-        let result = line.get("result").unwrap_or(&Value::Null);
-        let decision = match str_of(result, "decision") {
-            Some("approved") => "allow",
-            Some("cancelled") => "cancel",
-            _ => "deny",
-        };
-        let resolved = PermissionResolved {
-            request_id,
-            decision: decision.to_owned(),
-            scope: Some(text_of(result, "scope").unwrap_or("once").to_owned()),
-            by: Some("user".to_owned()),
-            message: text_of(result, "feedback").map(str::to_owned),
-            extra: Extra::default(),
-        };
-        emitter.add_as(&format!("{call_id}:answer"), &place, resolved);
+/// What the source calls a turn.
+fn id_of_turn(holder: &Value) -> String {
+    match holder.get("turnId") {
+        Some(Value::String(id)) => id.clone(),
+        Some(id) => id.to_string(),
+        None => String::new(),
     }
 }
 
@@ -312,23 +293,17 @@ impl Normalizer for Kimi {
         let kind = str_of(line, "type").unwrap_or("");
         let place = self.track.place();
         match kind {
-            "metadata" => self.facts(emitter, None, None),
-            "config.update" => self.facts(emitter, text_of(line, "modelAlias"), None),
-            "tools.set_active_tools" => self.facts(emitter, None, line.get("names")),
             "turn.prompt" => self.prompt(emitter, line),
             "turn.steer" => self.steer(emitter, line),
             "turn.cancel" => self.cancel(emitter),
+            "turn.ended" => self.ended(emitter, line),
             "context.append_loop_event" => match line.get("event") {
                 Some(event) => self.event(emitter, line, event),
                 None => emitter.raw(&place, FORMAT, kind, line),
             },
             "permission.record_approval_result" => self.approval(emitter, line),
-            "plan_mode.enter" => {
-                emitter.notice("info", &place, "kimi", "Plan mode began");
-            }
-            "plan_mode.exit" => {
-                emitter.notice("info", &place, "kimi", "Plan mode ended");
-            }
+            "interaction.request" => self.asked(emitter, line),
+            "interaction.resolved" => self.answered_by_user(emitter, line),
             "full_compaction.begin" => {
                 self.compacted_by = text_of(line, "source").map(str::to_owned);
                 emitter.pass_over(kind);
@@ -348,12 +323,7 @@ impl Normalizer for Kimi {
                     emitter.add("usage", &place, usage);
                 }
             }
-            "usage.record"
-            | "context.append_message"
-            | "full_compaction.complete"
-            | "llm.request"
-            | "llm.tools_snapshot" => emitter.pass_over(kind),
-            _ => emitter.raw(&place, FORMAT, kind, line),
+            _ => self.aside(emitter, kind, line),
         }
     }
 

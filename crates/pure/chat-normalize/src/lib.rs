@@ -3,7 +3,7 @@
 //! - [`SessionReader`] takes bytes in any pieces and gives events; it tells the dialect itself.
 //! - [`FolderReader`] does the same for a session of several files; [`SessionFolder`] tells which files those are.
 //! - [`LogReader`] reads ChatEvent logs alone: the page has it long before the rules of all others.
-//! - [`LogSessions`] finds the sessions of a log that holds several.
+//! - [`LogSessions`] finds the sessions of a log that holds several; [`tell_apart`] names their ids apart.
 //! - [`Merge`] makes one of several sources of a session.
 //! - [`detect`] tells the dialect alone.
 //! - [`OpenCodeOut`] goes the other way: ChatEvents as OpenCode's bus would have told them.
@@ -51,7 +51,10 @@ mod open_calls;
 mod parse;
 mod patch;
 mod recent;
+mod set_back;
+mod sides;
 mod speech;
+mod told_apart;
 mod tool;
 mod track;
 mod tries;
@@ -70,3 +73,4 @@ pub use log_sessions::{LogSession, LogSessions};
 pub use merge::Merge;
 pub use opencode::{OpenCodeOut, to_opencode_events};
 pub use reader::{Context, SessionReader};
+pub use told_apart::tell_apart;

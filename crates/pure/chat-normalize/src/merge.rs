@@ -6,7 +6,7 @@
 //! | what | the same where |
 //! |---|---|
 //! | a call, its input | the call's id; where a source numbers them, the turn and what it does (`calls`) |
-//! | a result, its output | the call's id; "no result" gives way to a real one |
+//! | a result, its output | the call's id, and whether it goes on in the background; "no result" gives way to a real one |
 //! | a file edit | call and path, and which of these it is; one gives way to one that tells more: which file, its lines, where they stand |
 //! | a text, a thought | response and part, or turn, caller and words; who told a part may word it anew |
 //! | chunks | one source tells those of a part; behind its whole text none are told |
@@ -236,6 +236,13 @@ impl Merge {
         if self.sources & !self.ended == 0 {
             self.release(out);
         }
+        // Nobody is left who knows whether the session works on.
+        let guessed = self.idle.as_ref().filter(|(_, idle)| is_guessed(idle));
+        if guessed.is_some_and(|(by, _)| self.alone(*by))
+            && let Some((source, idle)) = self.idle.take()
+        {
+            self.tell_status(source, idle, out);
+        }
     }
 
     /// All sources are at their end: what waited is told.
@@ -433,6 +440,11 @@ impl Merge {
         };
         by & (1 << log) != 0 && *print == hash(payload_text(event).as_bytes())
     }
+}
+
+/// Whether a status is told because nothing came for a while.
+fn is_guessed(event: &ChatEvent) -> bool {
+    matches!(&event.payload, Payload::SessionStatus(status) if status.guessed == Some(true))
 }
 
 fn is_end(event: &ChatEvent) -> bool {

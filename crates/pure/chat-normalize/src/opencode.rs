@@ -6,6 +6,7 @@
 //! three agree. The other way, from ChatEvents to the bus, is in `out`. Seen: 1.1.49, 1.18.33 and 1.18.34.
 
 mod asks;
+mod bus_sessions;
 mod calls;
 mod edits;
 mod events;
@@ -16,11 +17,13 @@ mod out;
 mod parts;
 mod run;
 mod session;
+mod set_backs;
 mod shapes;
 mod texts;
 mod times;
 mod tools;
 
+pub(crate) use bus_sessions::BusSessions;
 pub(crate) use edits::Edits;
 pub(crate) use events::OpenCodeEvents;
 pub(crate) use export::OpenCodeExport;

@@ -1,8 +1,9 @@
 //! The one door: bytes in any pieces in, ChatEvents out.
 //!
 //! Lines are held until their dialect and their session's id are known; each keeps the time at which its end arrived. A
-//! source that goes on in another session gives the events of both.
+//! source that goes on in another session, or carries several at once, gives the events of all.
 
+mod beside;
 mod held;
 mod running;
 
@@ -17,6 +18,7 @@ use crate::dialect::{Dialect, Naming, TABLE};
 use crate::emit::{Emitter, Report, hash, short_hash};
 use crate::parse::{event_data, parse_document, parse_line};
 use crate::value::text_of;
+use beside::Beside;
 use held::{Held, HeldLine};
 use running::Running;
 
@@ -163,11 +165,7 @@ impl SessionReader {
         if let Some(running) = &mut self.core.running
             && !self.core.finished
         {
-            running.normalizer.rest(&mut running.emitter);
-            if !self.core.dialect.is_none_or(Dialect::tells_turn_end) {
-                running.emitter.arrive_at_end(now_ms);
-                running.emitter.quiet();
-            }
+            running.quiet(now_ms);
             out.append(&mut running.emitter.out);
         }
     }
@@ -177,7 +175,8 @@ impl SessionReader {
         self.core.dialect
     }
 
-    /// The session the events belong to, once it is known; the newest one where the source went on in another.
+    /// The session the events belong to, once it is known; the newest one where the source went on in another, and that
+    /// of its last line where it carries several.
     pub fn session_id(&self) -> Option<&str> {
         self.core
             .running
@@ -307,6 +306,12 @@ impl Core {
             native_id: native_id.filter(|_| self.context.session_id.is_none()),
             ahead: Vec::new(),
             ahead_bytes: 0,
+            beside: match self.context.session_id {
+                None => dialect
+                    .router()
+                    .map(|router| Beside::new(router, &session_id)),
+                Some(_) => None,
+            },
         };
         if dialect.is_of_a_run() {
             running.emitter.run = self.context.run_mark();

@@ -133,6 +133,24 @@ pub(crate) fn millis_of_rfc3339(text: &str) -> Option<i64> {
     Some((((days * 24 + hour) * 60 + minute - offset_minutes) * 60 + second) * 1000 + millis)
 }
 
+/// An RFC 3339 time, in UTC with milliseconds, of milliseconds since the Unix epoch.
+pub(crate) fn rfc3339_of_millis(at_ms: i64) -> String {
+    let at_ms = at_ms.clamp(0, 253_402_300_799_999);
+    let (days, ms) = (at_ms / 86_400_000, at_ms % 86_400_000);
+    // The proleptic Gregorian calendar, in years that begin in March.
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * march + 2) / 5 + 1;
+    let month = if march < 10 { march + 3 } else { march - 9 };
+    let year = year + era * 400 + i64::from(month <= 2);
+    let (hour, minute) = (ms / 3_600_000, ms / 60_000 % 60);
+    let (second, ms) = (ms / 1000 % 60, ms % 1000);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
+}
+
 /// A hash of what a line says, but for the members a copy of it changes: two lines with one id that differ are two.
 pub(crate) fn fingerprint(line: &Value) -> u64 {
     const CHANGED_BY_COPIES: [&str; 6] = [
@@ -176,6 +194,18 @@ fn hash_more(before: u64, value: &Value) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_written_as_they_are_read() {
+        for at_ms in [0, 1_709_209_845_678, 1_795_294_338_342, 951_782_400_000] {
+            let text = rfc3339_of_millis(at_ms);
+            assert_eq!(millis_of_rfc3339(&text), Some(at_ms), "{text}");
+        }
+        assert_eq!(
+            rfc3339_of_millis(1_795_294_338_342),
+            "2026-11-21T20:52:18.342Z"
+        );
+    }
 
     #[test]
     fn times_are_read_with_zone_and_fraction() {

@@ -3,7 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::support::{Source, assert_cuts, assert_sound, read, read_lines, sources, values};
+use crate::support::{
+    Source, assert_cuts, assert_sound, read, read_lines, read_lines_as_one, sessions_of, sources,
+    values,
+};
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, Dialect, SessionReader};
 use proptest::prelude::*;
@@ -1074,7 +1077,9 @@ proptest! {
             }
             lines.push(line);
         }
-        let read = read_lines(Dialect::Acp, &lines);
+        // Each by itself, and all in one.
+        sessions_of(Dialect::Acp, &lines);
+        let read = read_lines_as_one(Dialect::Acp, &lines);
         prop_assert_eq!(read.verdict, Ok(()));
         assert_sound("any order", &read.events);
         let count = |of: fn(&Payload) -> bool| read.events.iter().filter(|event| of(&event.payload)).count();

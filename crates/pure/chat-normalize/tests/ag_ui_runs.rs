@@ -103,6 +103,34 @@ fn a_call_that_was_approved_has_the_result_of_the_next_run() {
     }
 }
 
+/// Most servers do not say what a run was given.
+#[test]
+fn a_call_shows_whether_it_was_approved_where_no_input_says_so() {
+    let approval = json!([{"id": "i", "reason": "tool_approval", "toolCallId": "c"}]);
+    let again = call("c", "delete_file").to_vec();
+    for (then, wanted) in [
+        (vec![result("c", "deleted")], "allow"),
+        (
+            [&again[..], &[result("c", "denied by the disk")]].concat(),
+            "allow",
+        ),
+        (vec![result("c", "User rejected the tool call")], "deny"),
+        (vec![], "cancel"),
+    ] {
+        let mut lines = vec![started("r1")];
+        lines.extend(call("c", "delete_file"));
+        lines.extend([interrupted("r1", approval.clone()), started("r2")]);
+        lines.extend(then);
+        lines.push(finished("r2"));
+        let said = said(&lines);
+        let answers: Vec<&String> = said
+            .iter()
+            .filter(|line| line.starts_with("answered"))
+            .collect();
+        assert_eq!(answers, [&format!("answered {wanted}")], "{said:?}");
+    }
+}
+
 #[test]
 fn a_call_that_waited_for_a_run_in_vain_is_given_up_at_its_end() {
     let mut lines = vec![started("r1")];

@@ -163,6 +163,8 @@ fn what_recorded_inputs_say_comes_out_once() {
             let turn = event.turn_id.clone().unwrap_or_default();
             match &event.payload {
                 Payload::ToolCall(call) => called.push(call.tool_call_id.as_str()),
+                // How it ends is told by another one.
+                Payload::ToolResult(result) if result.goes_on() => {}
                 Payload::ToolResult(result) => {
                     ended.push(result.tool_call_id.as_str());
                     failed += u32::from(result.error.is_some());

@@ -536,7 +536,7 @@ fn a_sub_agents_retry_is_told_of_the_call_that_started_it() {
     assert_eq!(
         told.collect::<Vec<_>>(),
         [
-            ("Agent: 2 s", Some("t1")),
+            ("2 s", Some("t1")),
             ("Agent: attempt 1 of 10: overloaded 529", Some("t1")),
         ]
     );
@@ -678,7 +678,7 @@ fn a_model_that_takes_over_in_an_answer_is_named() {
 }
 
 #[test]
-fn what_the_program_recalls_without_words_is_kept_as_it_is() {
+fn what_the_program_recalls_is_told_with_all_that_is_said_of_it() {
     let line = |subtype: &str, more: Value| {
         let mut line =
             json!({"type": "system", "subtype": subtype, "session_id": "s1", "uuid": subtype});
@@ -687,20 +687,20 @@ fn what_the_program_recalls_without_words_is_kept_as_it_is() {
         }
         line
     };
-    let recall = line(
-        "memory_recall",
-        json!({"mode": "select", "memories": [{"path": "/m/a.md", "scope": "user"}]}),
-    );
+    let memories = json!([{"path": "/m/a.md", "scope": "user"}]);
     let events = stream(&[
-        recall.clone(),
+        line(
+            "memory_recall",
+            json!({"mode": "select", "memories": memories}),
+        ),
         line("notification", json!({"text": "Claude waits", "key": "k"})),
     ]);
-    assert_eq!(words(&events), ["(Claude waits)"]);
-    let raw = events.iter().find_map(|event| match &event.payload {
-        Payload::Raw(raw) => Some(raw.value.to_value()),
+    assert_eq!(words(&events), ["(recalled: /m/a.md)", "(Claude waits)"]);
+    let kept = events.iter().find_map(|event| match &event.payload {
+        Payload::Notice(notice) => notice.extra.get("memories").map(|kept| kept.to_value()),
         _ => None,
     });
-    assert_eq!(raw, Some(recall));
+    assert_eq!(kept, Some(memories));
 }
 
 #[test]

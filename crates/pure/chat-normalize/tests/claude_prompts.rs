@@ -214,7 +214,7 @@ fn what_other_agents_say_is_no_person_s() {
         told.iter().all(|line| !line.contains("> Another")),
         "{told:?}"
     );
-    assert!(told.contains(&"u2: (Idle)".to_owned()), "{told:?}");
+    assert!(told.contains(&"u2: (pm: Idle)".to_owned()), "{told:?}");
     assert!(told.contains(&"u2: > Go on".to_owned()), "{told:?}");
 }
 

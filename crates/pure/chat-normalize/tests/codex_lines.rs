@@ -294,7 +294,7 @@ fn what_the_program_says_in_a_person_s_name_is_not_theirs() {
         [
             "Run the tests first",
             "> Mine",
-            "went back 2 turns: the agent knows no more of them"
+            "the user went back: 2 turns before this line were left"
         ]
     );
 }

@@ -145,8 +145,11 @@ fn what_a_person_ran_is_told_once() {
         json!({"type": "CommandExecution", "id": "x1", "source": "user_shell", "command": ["bash", "-lc", "ls"],
         "status": "completed", "aggregated_output": "a.txt", "exit_code": 0}),
     );
-    let events = rollout(&[begins(), by_item, ran, ends()]);
-    assert_eq!(results(&events).len(), 1);
+    // Of one that was stopped the message comes first.
+    for two in [[by_item.clone(), ran.clone()], [ran, by_item]] {
+        let events = rollout(&[&[begins()][..], &two, &[ends()]].concat());
+        assert_eq!(results(&events).len(), 1);
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Threads of one app-server: sub-agents that outlive a turn, sessions beside the first, turns from before.
 
-use crate::support::{assert_sound, read_lines, told};
+use crate::support::{assert_sound, read_lines, read_lines_as_one, sessions_of, told};
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::Dialect;
 use serde_json::{Value, json};
@@ -9,6 +9,19 @@ fn read(lines: &[Value]) -> Vec<ChatEvent> {
     let events = read_lines(Dialect::CodexAppServer, lines).events;
     assert_sound("codex-app-server", &events);
     events
+}
+
+fn read_as_one(lines: &[Value]) -> Vec<ChatEvent> {
+    let events = read_lines_as_one(Dialect::CodexAppServer, lines).events;
+    assert_sound("codex-app-server", &events);
+    events
+}
+
+/// What is told of each session.
+fn told_of_sessions(lines: &[Value]) -> Vec<(String, Vec<String>)> {
+    let sessions = sessions_of(Dialect::CodexAppServer, lines).into_iter();
+    let told = sessions.map(|(id, events)| (id, told(&events)));
+    told.collect()
 }
 
 fn thread(thread: Value) -> Value {
@@ -114,7 +127,7 @@ fn a_sub_agent_that_outlives_the_turn_keeps_the_session_busy_and_its_call_open()
 }
 
 #[test]
-fn a_thread_that_nobody_started_has_turns_and_a_notice() {
+fn in_one_session_a_thread_that_nobody_started_has_turns_and_a_notice() {
     let boom = json!({"method": "error", "params": {"threadId": "other", "turnId": "turn-other-1",
         "error": {"message": "boom"}}});
     let lines = |other: Value| {
@@ -132,7 +145,7 @@ fn a_thread_that_nobody_started_has_turns_and_a_notice() {
             ends("other", "turn-other-2"),
         ]
     };
-    let events = read(&lines(json!({"id": "other"})));
+    let events = read_as_one(&lines(json!({"id": "other"})));
     assert_eq!(
         told(&events),
         [
@@ -258,7 +271,7 @@ fn what_another_thread_said_before_is_not_of_this_session() {
     ];
     let notice = "notice from here on turns of another thread, other, are among these";
     assert_eq!(
-        told(&read(&lines)),
+        told(&read_as_one(&lines)),
         [
             "turn user",
             "done Answer",
@@ -268,6 +281,193 @@ fn what_another_thread_said_before_is_not_of_this_session() {
             "end completed"
         ]
     );
+    // By itself it is a session that was only looked at, and is there when work begins in it.
+    let turn = ["turn user", "end completed"].map(str::to_owned);
+    let sessions = told_of_sessions(&lines);
+    assert_eq!(sessions[1], ("other".to_owned(), turn.to_vec()));
+    assert_eq!(sessions.len(), 2);
+}
+
+#[test]
+fn threads_that_run_side_by_side_are_sessions_of_their_own() {
+    let boom = json!({"method": "error", "params": {"threadId": "two", "turnId": "turn-of-two-1",
+        "error": {"message": "boom"}}});
+    let ask = json!({"method": "item/commandExecution/requestApproval", "id": 7, "params":
+        {"threadId": "two", "turnId": "turn-of-two-1", "itemId": "c", "command": "make"}});
+    let answer = json!({"dir": "client", "msg": {"id": 7, "result": {"decision": "accept"}}});
+    let lines = [
+        thread(json!({"id": "one", "cliVersion": "1"})),
+        begins("one", "turn-of-one-1"),
+        thread(json!({"id": "two", "cliVersion": "1", "cwd": "/two"})),
+        begins("two", "turn-of-two-1"),
+        item("one", "turn-of-one-1", says("m", "One")),
+        ask,
+        item("two", "turn-of-two-1", says("m", "Two")),
+        item("two", "turn-of-two-1", activity("s", "started")),
+        answer,
+        boom,
+        begins("child", "turn-child-1"),
+        item("child", "turn-child-1", says("m", "Child")),
+        ends("one", "turn-of-one-1"),
+        thread(json!({"id": "guest", "parentThreadId": "one"})),
+        begins("guest", "turn-guest-1"),
+        item("guest", "turn-guest-1", says("m", "Guest")),
+        ends("two", "turn-of-two-1"),
+        begins("one", "turn-of-one-2"),
+        ends("one", "turn-of-one-2"),
+    ];
+    let sessions = told_of_sessions(&lines);
+    let of = |at: usize| (sessions[at].0.as_str(), sessions[at].1.join("; "));
+    let turn = "turn user; end completed";
+    let one = format!("turn user; done One; end completed; done Guest; {turn}");
+    assert_eq!(of(0), ("one", one));
+    let two = "turn user; asked request-7; done Two; call s spawn_agent; answered allow; error  boom; done Child; \
+               end completed; failed s no_result";
+    assert_eq!(of(1), ("two", two.to_owned()));
+    assert_eq!(sessions.len(), 2);
+    // What stands in one stands there in one alone, and each rests when its own turns are over.
+    let events = sessions_of(Dialect::CodexAppServer, &lines);
+    for (id, n_turns) in [("one", 2), ("two", 1)] {
+        let idle = |event: &&ChatEvent| matches!(&event.payload, Payload::SessionStatus(status) if status.status == "idle");
+        let ends = |event: &&ChatEvent| matches!(&event.payload, Payload::SessionEnd(_));
+        let starts = |event: &&ChatEvent| matches!(&event.payload, Payload::SessionStart(_));
+        let of = &events[id];
+        let count = |is: &dyn Fn(&&ChatEvent) -> bool| of.iter().filter(|event| is(event)).count();
+        assert_eq!((count(&starts), count(&ends)), (1, 1), "{id}");
+        assert!(count(&idle) >= n_turns, "{id}");
+    }
+}
+
+#[test]
+fn a_fork_is_a_session_with_all_that_was_said_before() {
+    let turn = json!({"id": "turn-long-1", "status": "completed", "items": [says("m", "Answer")]});
+    let lines = [
+        thread(json!({"id": "main"})),
+        begins("main", "turn-long-1"),
+        item("main", "turn-long-1", says("m", "Answer")),
+        ends("main", "turn-long-1"),
+        json!({"id": 2, "result": {"model": "made-1", "thread": {"id": "fork", "forkedFromId": "main", "turns": [turn]}}}),
+        begins("fork", "turn-long-2"),
+        ends("fork", "turn-long-2"),
+    ];
+    let said = ["turn user", "done Answer", "end completed"].map(str::to_owned);
+    let more = ["turn user", "end completed"].map(str::to_owned);
+    assert_eq!(
+        told_of_sessions(&lines),
+        [
+            ("fork".to_owned(), [&said[..], &more].concat()),
+            ("main".to_owned(), said.to_vec()),
+        ]
+    );
+    let events = sessions_of(Dialect::CodexAppServer, &lines);
+    let Payload::SessionStart(start) = &events["fork"][0].payload else {
+        panic!("{:?}", events["fork"][0]);
+    };
+    let from = start.extra.get("forkedFromId");
+    let from = from.map(|from| from.as_text().to_string());
+    assert_eq!(from.as_deref(), Some("\"main\""));
+}
+
+/// What a notice says, and the turns it names.
+fn set_backs(events: &[ChatEvent]) -> Vec<(String, Option<String>)> {
+    let notices = events.iter().filter_map(|event| match &event.payload {
+        Payload::Notice(notice) => Some((notice.text.clone(), notice.extra.get("leftTurnIds"))),
+        _ => None,
+    });
+    notices
+        .map(|(text, left)| (text, left.map(|left| left.as_text().to_string())))
+        .collect()
+}
+
+#[test]
+fn turns_that_were_rolled_back_are_named_once() {
+    let user = |turn: &str| {
+        let text = json!([{"type": "text", "text": "Ask"}]);
+        item(
+            "main",
+            turn,
+            json!({"type": "userMessage", "id": "u", "content": text}),
+        )
+    };
+    let turn = |id: &str| [begins("main", id), user(id), ends("main", id)];
+    let begun: Vec<Value> = [thread(json!({"id": "main"}))]
+        .into_iter()
+        .chain(
+            ["turn-long-1", "turn-long-2", "turn-long-3"]
+                .iter()
+                .flat_map(|id| turn(id)),
+        )
+        .collect();
+    let standing = |ids: &[&str]| {
+        let turns: Vec<Value> = ids
+            .iter()
+            .map(|id| json!({"id": id, "status": "completed", "items": []}))
+            .collect();
+        json!({"id": 4, "result": {"thread": {"id": "main", "turns": turns}}})
+    };
+    let asks = json!({"dir": "client", "msg": {"method": "thread/rollback", "id": 4,
+        "params": {"threadId": "main", "numTurns": 2}}});
+    let reverted = |ids: Value| json!({"method": "thread/reverted", "params": {"threadId": "main", "turnIds": ids}});
+    let two = (
+        "the user went back: 2 turns before this line were left".to_owned(),
+        Some("[\"turn-long-2\",\"turn-long-3\"]".to_owned()),
+    );
+    let some = (
+        "the user went back: turns before this line were left".to_owned(),
+        None,
+    );
+    let answer = standing(&["turn-long-1"]);
+    for (lines, wanted) in [
+        // Both sides are read, or the server's alone.
+        (vec![asks, answer.clone()], vec![two.clone()]),
+        (vec![answer.clone()], vec![two.clone()]),
+        (vec![answer.clone(), answer.clone()], vec![two.clone()]),
+        (
+            vec![reverted(json!(["turn-long-2", "turn-long-3"]))],
+            vec![two.clone()],
+        ),
+        // The answer says it, too; and a turn that is named twice is one.
+        (
+            vec![answer, reverted(json!(["turn-long-2", "turn-long-3"]))],
+            vec![two.clone()],
+        ),
+        (
+            vec![reverted(json!(["turn-long-3", "turn-long-2", "turn-long-3"]))],
+            vec![two],
+        ),
+        (vec![reverted(json!(null))], vec![some]),
+        // It stands as it was, is not known so, or was not told whole.
+        (
+            vec![standing(&["turn-long-1", "turn-long-2", "turn-long-3"])],
+            vec![],
+        ),
+        (vec![standing(&["turn-other-1"])], vec![]),
+        (vec![standing(&[])], vec![]),
+    ] {
+        let lines = [&begun[..], &lines].concat();
+        assert_eq!(set_backs(&read(&lines)), wanted);
+    }
+}
+
+#[test]
+fn an_error_of_a_turn_has_one_id_live_and_told_again() {
+    let error = json!({"message": "boom"});
+    let live = [
+        thread(json!({"id": "main"})),
+        begins("main", "turn-long-1"),
+        json!({"method": "error", "params": {"threadId": "main", "turnId": "turn-long-1", "error": error}}),
+        json!({"method": "turn/completed", "params": {"threadId": "main",
+            "turn": {"id": "turn-long-1", "status": "failed", "error": error}}}),
+    ];
+    let turn = json!({"id": "turn-long-1", "status": "failed", "error": error, "items": [says("m", "Hm")]});
+    let again = [json!({"id": 1, "result": {"thread": {"id": "main", "turns": [turn]}}})];
+    let ids = |lines: &[Value]| {
+        let errors = read(lines).into_iter();
+        let errors = errors.filter(|event| matches!(event.payload, Payload::ErrorEvent(_)));
+        errors.map(|event| event.id).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&live), ["turn-long-1:error"]);
+    assert_eq!(ids(&again), ids(&live));
 }
 
 #[test]

@@ -325,3 +325,307 @@ fn who_stopped_it_does_not_wait_for_what_ran() {
     assert!(matches!(&events.last().unwrap().payload,
         Payload::SessionStatus(status) if status.status == "idle"));
 }
+
+/// An event that a run prints and no file keeps.
+fn passing(n: u64, kind: &str, data: Value) -> Value {
+    let mut made = event(n, kind, data);
+    made["ephemeral"] = true.into();
+    made
+}
+
+#[test]
+fn what_a_run_prints_comes_in_pieces_and_counts_its_tokens_once() {
+    let usage = json!({"model": "made", "inputTokens": 100, "cacheReadTokens": 60, "cacheWriteTokens": 10, "outputTokens": 12});
+    let lines = [
+        passing(0, "session.mcp_servers_loaded", json!({"servers": []})),
+        event(1, "user.message", json!({"content": "Go"})),
+        passing(
+            2,
+            "assistant.reasoning_delta",
+            json!({"reasoningId": "r", "deltaContent": "H"}),
+        ),
+        passing(
+            3,
+            "assistant.reasoning_delta",
+            json!({"reasoningId": "r", "deltaContent": "m."}),
+        ),
+        passing(4, "assistant.message_start", json!({"messageId": "m"})),
+        passing(
+            5,
+            "assistant.message_delta",
+            json!({"messageId": "m", "deltaContent": "I l"}),
+        ),
+        passing(
+            6,
+            "assistant.message_delta",
+            json!({"messageId": "m", "deltaContent": "ook."}),
+        ),
+        event(
+            7,
+            "assistant.message",
+            json!({"messageId": "m", "content": "I look.", "reasoningText": "Hm.", "outputTokens": 12,
+            "toolRequests": [{"toolCallId": "c", "name": "bash", "arguments": {"command": "ls"}}]}),
+        ),
+        passing(
+            8,
+            "assistant.reasoning",
+            json!({"reasoningId": "r", "content": "Hm."}),
+        ),
+        passing(9, "assistant.usage", usage),
+        passing(
+            10,
+            "tool.execution_progress",
+            json!({"toolCallId": "c", "progressMessage": "looking"}),
+        ),
+        passing(
+            11,
+            "tool.execution_partial_result",
+            json!({"toolCallId": "c", "partialOutput": "a.txt"}),
+        ),
+        event(
+            12,
+            "tool.execution_complete",
+            json!({"toolCallId": "c", "success": true, "result": {"content": "a.txt"}}),
+        ),
+        passing(
+            13,
+            "model.call_failure",
+            json!({"errorMessage": "overloaded"}),
+        ),
+        passing(
+            14,
+            "assistant.message_delta",
+            json!({"messageId": "n", "deltaContent": "One f"}),
+        ),
+        passing(15, "session.idle", json!({})),
+        json!({"type": "result", "timestamp": "2026-01-01T00:00:00Z", "sessionId": "s", "exitCode": 1, "usage": {}}),
+    ];
+    let read = read_lines(Dialect::Copilot, &lines);
+    assert_sound("a run", &read.events);
+    assert_eq!(read.report.raw, BTreeMap::new());
+    assert_eq!(
+        told(&read.events),
+        [
+            "turn user",
+            "user Go",
+            "thinking chunk H",
+            "thinking chunk m.",
+            "chunk I l",
+            "chunk ook.",
+            "thinking Hm.",
+            "done I look.",
+            "call c bash",
+            "usage response 30/12",
+            "result c a.txt",
+            "chunk One f",
+            "done One f",
+            "end interrupted",
+        ]
+    );
+    let statuses = read.events.iter().filter_map(|event| match &event.payload {
+        Payload::SessionStatus(status) => Some((status.status.as_str(), status.message.as_deref())),
+        _ => None,
+    });
+    assert_eq!(
+        statuses.collect::<Vec<_>>(),
+        [
+            ("busy", None),
+            ("retrying", Some("overloaded")),
+            ("busy", None),
+            ("idle", None)
+        ]
+    );
+}
+
+#[test]
+fn what_is_asked_is_answered_or_closed_with_its_turn() {
+    let shell = |call: &str| json!({"kind": "shell", "toolCallId": call, "fullCommandText": "rm x", "intention": "remove"});
+    let asks = |n: u64, id: &str| {
+        event(
+            n,
+            "permission.requested",
+            json!({"requestId": id, "permissionRequest": shell("c")}),
+        )
+    };
+    let answer = |n: u64, id: &str, kind: &str| {
+        event(
+            n,
+            "permission.completed",
+            json!({"requestId": id, "result": {"kind": kind}}),
+        )
+    };
+    let lines = [
+        event(1, "user.message", json!({"content": "Go"})),
+        event(
+            2,
+            "assistant.message",
+            json!({"messageId": "m", "content": "",
+            "toolRequests": [{"toolCallId": "c", "name": "bash", "arguments": {"command": "rm x"}}]}),
+        ),
+        asks(3, "p1"),
+        answer(4, "p1", "approved-for-session"),
+        asks(5, "p2"),
+        answer(6, "p2", "denied-by-rules"),
+        passing(
+            7,
+            "user_input.requested",
+            json!({"requestId": "q1", "question": "Which?", "choices": ["A", "B"]}),
+        ),
+        passing(
+            8,
+            "user_input.completed",
+            json!({"requestId": "q1", "answer": "A"}),
+        ),
+        passing(
+            9,
+            "elicitation.requested",
+            json!({"requestId": "q2", "message": "Where?", "elicitationSource": "tracker"}),
+        ),
+        passing(
+            10,
+            "elicitation.completed",
+            json!({"requestId": "q2", "action": "decline"}),
+        ),
+        passing(
+            11,
+            "exit_plan_mode.requested",
+            json!({"requestId": "x", "summary": "Do it", "planContent": "All.", "actions": []}),
+        ),
+        passing(
+            12,
+            "exit_plan_mode.completed",
+            json!({"requestId": "x", "approved": true}),
+        ),
+        asks(13, "p3"),
+    ];
+    let events = read_lines(Dialect::Copilot, &lines).events;
+    assert_sound("asks", &events);
+    let asked = events.iter().filter_map(|event| match &event.payload {
+        Payload::PermissionRequest(asked) => Some(format!(
+            "{} {} {}",
+            asked.request_id,
+            asked.tool_name,
+            asked.title.as_deref().unwrap_or("-")
+        )),
+        Payload::PermissionResolved(answer) => Some(format!(
+            "{} {} by {}",
+            answer.decision,
+            answer.request_id,
+            answer.by.as_deref().unwrap_or("-")
+        )),
+        Payload::QuestionRequest(asked) => {
+            Some(format!("{} {}", asked.request_id, asked.questions[0].text))
+        }
+        Payload::QuestionResolved(answer) => {
+            Some(format!("{} {}", answer.outcome, answer.request_id))
+        }
+        _ => None,
+    });
+    assert_eq!(
+        asked.collect::<Vec<_>>(),
+        [
+            "p1 bash rm x",
+            "allow p1 by user",
+            "p2 bash rm x",
+            "deny p2 by rule",
+            "q1 Which?",
+            "answered q1",
+            "q2 Where?",
+            "rejected q2",
+            "x exit_plan_mode Do it",
+            "allow x by user",
+            "p3 bash rm x",
+            "cancel p3 by -",
+        ]
+    );
+}
+
+#[test]
+fn what_becomes_of_the_session_is_told() {
+    let turn = |n: u64| event(n, "user.message", json!({"content": "Go"}));
+    let lines = [
+        event(
+            0,
+            "session.start",
+            json!({"sessionId": "s1", "context": {"cwd": "/w"}}),
+        ),
+        turn(1),
+        turn(2),
+        turn(3),
+        passing(
+            4,
+            "session.snapshot_rewind",
+            json!({"upToEventId": "e2", "eventsRemoved": 2}),
+        ),
+        passing(
+            5,
+            "session.snapshot_rewind",
+            json!({"upToEventId": "gone", "eventsRemoved": 2}),
+        ),
+        event(6, "session.compaction_start", json!({})),
+        event(
+            7,
+            "session.compaction_complete",
+            json!({"success": true, "trigger": "manual", "summaryContent": "All.", "preCompactionTokens": 9}),
+        ),
+        event(
+            8,
+            "session.compaction_complete",
+            json!({"success": false, "error": "no room"}),
+        ),
+        passing(9, "session.title_changed", json!({"title": "Notes"})),
+        event(
+            10,
+            "session.context_changed",
+            json!({"cwd": "/w/b", "branch": "main"}),
+        ),
+        event(
+            11,
+            "session.mode_changed",
+            json!({"previousMode": "interactive", "newMode": "plan"}),
+        ),
+        event(12, "session.task_complete", json!({"summary": "All done"})),
+        event(13, "session.context_cleared", json!({})),
+        event(14, "hook.progress", json!({})),
+    ];
+    let read = read_lines(Dialect::Copilot, &lines);
+    assert_sound("asides", &read.events);
+    assert_eq!(read.report.raw, BTreeMap::new());
+    let said = read.events.iter().filter_map(|event| match &event.payload {
+        Payload::Notice(notice) => {
+            let left = notice
+                .extra
+                .get("leftTurnIds")
+                .map(|left| left.as_text().to_string());
+            Some(format!("{} {}", notice.text, left.unwrap_or_default()))
+        }
+        Payload::Compaction(compaction) => Some(format!(
+            "compacted {} {:?}",
+            compaction.trigger, compaction.tokens_before
+        )),
+        _ => None,
+    });
+    assert_eq!(
+        said.collect::<Vec<_>>(),
+        [
+            "the user went back: 2 turns before this line were left [\"e2\",\"e3\"]",
+            "the user went back: what stands before this line was left ",
+            "compacted manual Some(9)",
+            "the conversation was not compacted: no room ",
+            "the task is done: All done ",
+            "the conversation was cleared: what stands before this line was left [\"e1\"]",
+        ]
+    );
+    let mut cwd = None;
+    let mut title = None;
+    for event in &read.events {
+        if let Payload::SessionStart(start) = &event.payload {
+            cwd = start.cwd.clone().or(cwd);
+            title = start.title.clone().or(title);
+        }
+    }
+    assert_eq!(
+        (cwd.as_deref(), title.as_deref()),
+        (Some("/w/b"), Some("Notes"))
+    );
+}

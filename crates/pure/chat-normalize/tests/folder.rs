@@ -200,6 +200,7 @@ fn an_agent_in_the_background_stands_before_the_word_that_it_is_over() {
             place("I wait", "", ""),
             place("Look", "c1", "a1"),
             place("Found", "c1", "a1"),
+            place("result c1", "", ""),
         ];
         if is_told {
             expected.push(place("Two", "", ""));

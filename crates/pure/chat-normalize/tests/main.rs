@@ -8,6 +8,7 @@
 )]
 
 mod acp;
+mod acp_sessions;
 mod ag_ui;
 mod ag_ui_runs;
 mod agent_events;
@@ -16,6 +17,8 @@ mod at_rest;
 mod chat_event_lists;
 mod claude_asks;
 mod claude_asks_and_ends;
+mod claude_background;
+mod claude_beside;
 mod claude_grown;
 mod claude_hooks;
 mod claude_lines;

@@ -231,7 +231,14 @@ fn told(events: &[ChatEvent]) -> BTreeMap<String, u32> {
             Payload::AssistantDone(done) => format!("text in {parent}: {}", done.text.trim()),
             Payload::ThinkingDone(done) => format!("thought in {parent}: {}", done.text.trim()),
             Payload::ToolCall(call) => format!("call {} in {parent}", name_of(&call.tool_call_id)),
-            Payload::ToolResult(result) => format!("result {}", name_of(&result.tool_call_id)),
+            Payload::ToolResult(result) => {
+                let what = if result.goes_on() {
+                    "beginning"
+                } else {
+                    "result"
+                };
+                format!("{what} of {}", name_of(&result.tool_call_id))
+            }
             Payload::FileEdit(edit) => {
                 let path = edit.old_path.as_ref().unwrap_or(&edit.file_path);
                 format!("edit {} {path}", name_of(&edit.tool_call_id))
@@ -556,6 +563,53 @@ fn a_log_that_went_on_behind_its_end_has_one_more() {
         let found: Vec<&str> = new.iter().map(|event| event.id.as_str()).collect();
         assert_eq!(found, ids);
     }
+}
+
+/// A file says nothing of the end of its turn: that it rests is known to who is left alone with it.
+#[test]
+fn a_session_rests_once_nobody_is_left_who_knows_better() {
+    let start = |id: &str| event(id, "t1", "turn_start", r#"{"trigger":"user"}"#);
+    let idle = |id: &str| {
+        event(
+            id,
+            "t1",
+            "session_status",
+            r#"{"status":"idle","guessed":true}"#,
+        )
+    };
+    let ids = |new: &[ChatEvent]| new.iter().map(|event| event.id.clone()).collect::<Vec<_>>();
+    for ends_first in [true, false] {
+        let mut new = Vec::new();
+        let mut merge = Merge::beside_log();
+        merge.take(Merge::LOG, start("l1"), &mut new);
+        merge.take(Merge::OWN, start("o1"), &mut new);
+        if ends_first {
+            merge.end(Merge::LOG, &mut new);
+        }
+        merge.take(Merge::OWN, idle("o2"), &mut new);
+        let told: &[&str] = if ends_first { &["o2"] } else { &[] };
+        assert_eq!(ids(&new), told);
+        merge.end(Merge::LOG, &mut new);
+        assert_eq!(ids(&new), ["o2"]);
+    }
+    // It went on meanwhile.
+    let busy = event("o3", "t1", "session_status", r#"{"status":"busy"}"#);
+    let mut new = Vec::new();
+    let mut merge = Merge::beside_log();
+    merge.take(Merge::LOG, start("l1"), &mut new);
+    merge.take(
+        Merge::LOG,
+        ChatEvent {
+            id: "l2".to_owned(),
+            ..busy.clone()
+        },
+        &mut new,
+    );
+    merge.take(Merge::OWN, start("o1"), &mut new);
+    merge.take(Merge::OWN, idle("o2"), &mut new);
+    merge.take(Merge::OWN, busy, &mut new);
+    merge.end(Merge::LOG, &mut new);
+    assert!(new.is_empty(), "{new:?}");
 }
 
 /// As a file tells last what was used, and the pipe beside it has told the end by then.

@@ -217,6 +217,7 @@ fn logs_of_all_agents_are_told_in_the_order_of_the_bus() {
         "notice",
         "progress",
         "raw",
+        "the end of what ran in the background",
         "usage of a turn whose answers were whole",
         "usage of an answer that was whole",
     ];
@@ -310,6 +311,8 @@ fn gist(events: &[ChatEvent]) -> Vec<String> {
                     call.args.as_text()
                 )
             }
+            // On the bus a call is over when it went to the background.
+            Payload::ToolResult(result) if result.background == Some(false) => continue,
             Payload::ToolResult(result) => {
                 format!("result {} {:?}", result.tool_call_id, result.exit_code)
             }

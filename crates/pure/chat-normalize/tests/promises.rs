@@ -369,10 +369,13 @@ proptest! {
         let (mut open, mut asked) = (std::collections::BTreeSet::new(), 0i32);
         let (mut called, mut given, mut taken_back) = (Vec::new(), Vec::new(), false);
         for event in &events {
-            prop_assert!(ids.insert(event.id.clone()), "{} stands twice", event.id);
+            // A session may be another's beside it.
+            let of = |id: &str| (event.session_id.clone(), id.to_owned());
+            let turn = || of(event.turn_id.as_deref().unwrap_or_default());
+            prop_assert!(ids.insert(of(&event.id)), "{} stands twice", event.id);
             match &event.payload {
-                Payload::TurnStart(_) => prop_assert!(open.insert(event.turn_id.clone())),
-                Payload::TurnEnd(_) => prop_assert!(open.remove(&event.turn_id)),
+                Payload::TurnStart(_) => prop_assert!(open.insert(turn())),
+                Payload::TurnEnd(_) => prop_assert!(open.remove(&turn())),
                 Payload::ToolCall(call) => called.push(call.tool_call_id.clone()),
                 Payload::ToolResult(result) => given.push(result.tool_call_id.clone()),
                 Payload::PermissionRequest(_) => asked += 1,

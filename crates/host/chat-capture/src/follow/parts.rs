@@ -236,7 +236,8 @@ pub(super) fn ends_agent(event: &ChatEvent) -> Option<(String, bool)> {
             let status = details.and_then(|details| details.get("status"));
             let status = status.as_ref().and_then(text);
             let only_began = status.as_deref() == Some("async_launched");
-            let is_over = status.as_deref() == Some("completed");
+            let says_how = result.background == Some(false) && !result.is_missing();
+            let is_over = says_how || status.as_deref() == Some("completed");
             (!only_began).then(|| (result.tool_call_id.clone(), is_over))
         }
         Payload::Notice(notice) => Some((notice.extra.get("toolCallId").and_then(text)?, true)),

@@ -9,6 +9,9 @@ use serde_json::{Map, Value, json};
 /// The tool whose answers are more than yes or no.
 const QUESTIONS: &str = "AskUserQuestion";
 
+/// The tool that asks for leave to go on with a plan.
+const PLANS: &str = "ExitPlanMode";
+
 /// Whether a tool asks questions.
 pub(super) fn is_question(tool_name: &str) -> bool {
     tool_name == QUESTIONS
@@ -26,6 +29,7 @@ pub(super) fn request(request_id: &str, tool_name: &str, input: Option<&Value>) 
     Payload::from(PermissionRequest {
         request_id: request_id.to_owned(),
         tool_name: tool_name.to_owned(),
+        kind: (tool_name == PLANS).then(|| "plan".to_owned()),
         args: input.map(Json::from),
         options: vec![
             PermissionOption::new("allow", "Allow", "allow_once"),

@@ -70,11 +70,15 @@ impl Acp {
         }
         let known = call_id.as_ref().and_then(|id| session.calls.get(id));
         let about = call_id.as_ref().map(|id| session.call_id(id));
-        let (place, name) = match known {
-            Some(call) => (call.place.clone(), call.name()),
+        let (place, name, kind) = match known {
+            Some(call) => {
+                let name = call.name();
+                let kind = call.kind_of(&name);
+                (call.place.clone(), name, Some(kind.to_owned()))
+            }
             None => {
                 let place = session.place(emitter, parent.as_deref());
-                (place, text_of(call, "kind").unwrap_or("").to_owned())
+                (place, text_of(call, "kind").unwrap_or("").to_owned(), None)
             }
         };
         let options: Vec<PermissionOption> = list_of(params, "options")
@@ -105,6 +109,7 @@ impl Acp {
                 .map(one_line)
                 .or_else(|| tool::title(&name, args.unwrap_or(&Value::Null))),
             tool_name: name,
+            kind,
             args: args.map(Json::from),
             options,
             reason: text_of(params, "description").map(str::to_owned),

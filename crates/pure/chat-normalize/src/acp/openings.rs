@@ -113,6 +113,7 @@ impl Acp {
         }
         let mut facts = SessionStart {
             native_id: Some(native.clone()).filter(|id| !id.is_empty()),
+            cwd: Some(asked.about.clone()).filter(|cwd| !cwd.is_empty()),
             model: result
                 .get("models")
                 .and_then(|models| text_of(models, "currentModelId"))

@@ -1,7 +1,8 @@
 //! What a connection keeps while it is read, and which rule a message goes to.
 //!
-//! A connection may carry several sessions: the first is the main one, what another says stands under its own agent id,
-//! and inside the call that started it where one did. When one begins is for `openings`.
+//! A connection may carry several sessions, which are told apart before (`beside`). Where what another says comes here, the
+//! first is the main one: the other works for it, and stands under its own agent id, inside the call that started it where
+//! one did. When one begins is for `openings`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

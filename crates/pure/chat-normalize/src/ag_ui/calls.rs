@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::events::{AgUi, Chunked, field, id_hash};
 use super::history::content_of;
-use crate::emit::{Emitter, Place, hash};
+use crate::emit::{Emitter, Place, cut, hash};
 use crate::tool;
 use crate::value::{str_of, text_of};
 use crate::words::one_line;
@@ -66,6 +66,10 @@ impl AgUi {
             self.close_call(emitter, id, false);
         }
         // What begins again under the id of a call that was asked for is that call, which may be made now.
+        let again = |call: &Call| begins && call.asked_for && call.place.turn_id != self.turn;
+        if self.calls.get(id).is_some_and(again) {
+            self.shown(emitter, id, || true);
+        }
         if let Some(call) = self.calls.get_mut(id) {
             if let Some(name) = name.filter(|_| call.name.is_empty()) {
                 name.clone_into(&mut call.name);
@@ -227,6 +231,9 @@ impl AgUi {
         held: &Value,
     ) -> Option<Place> {
         self.announce(emitter, id);
+        let content = held.get("content").unwrap_or(&Value::Null);
+        let (text, attached) = content_of(content);
+        self.shown(emitter, id, || !is_refusal(&text));
         let (call_id, place) = match self.calls.remove(id) {
             Some(call) => {
                 self.answered(call.sub.as_ref());
@@ -237,7 +244,6 @@ impl AgUi {
                 (given_up.call_id, given_up.place)
             }
         };
-        let (text, attached) = content_of(held.get("content").unwrap_or(&Value::Null));
         self.note(id_hash("call", id), hash(text.as_bytes()), &place);
         let mut extra = Extra::default();
         if let Some(attached) = attached {
@@ -366,4 +372,17 @@ impl AgUi {
             emitter.pass_over(kind);
         }
     }
+}
+
+/// Whether the result of a call says that it was not to be made.
+fn is_refusal(text: &str) -> bool {
+    let text = text.trim_start_matches(|c: char| !c.is_ascii_alphabetic());
+    let text = cut(text, 40).to_ascii_lowercase();
+    let text = ["the ", "user ", "tool ", "call "]
+        .iter()
+        .fold(text.as_str(), |text, word| {
+            text.strip_prefix(word).unwrap_or(text)
+        });
+    let refused = ["rejected", "denied", "declined", "refused", "not approved"];
+    refused.iter().any(|word| text.starts_with(word))
 }

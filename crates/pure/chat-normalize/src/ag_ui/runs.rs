@@ -5,7 +5,7 @@
 //! | no turn | `RUN_STARTED`, or anything said | turn open |
 //! | turn open | `RUN_STARTED` | closed as interrupted, and the next open |
 //! | turn open | `RUN_FINISHED`: success | closed; calls that were made wait to the end of the next run: the front end answers them, or the server makes those that it asked for |
-//! | turn open | `RUN_FINISHED`: interrupt | questions and permissions asked, closed |
+//! | turn open | `RUN_FINISHED`: interrupt | questions and permissions asked, closed; where the next run does not say what it was given, a call that is begun again or has its result was allowed |
 //! | turn open | `RUN_FINISHED`: cancelled | `interrupt`, closed as interrupted |
 //! | turn open | `RUN_ERROR` | `error`, closed as failed |
 //! | no turn | `RUN_FINISHED` of a run that is over, or one that says nothing else | no turn |
@@ -30,6 +30,8 @@ pub(crate) struct Ask {
     id: String,
     place: Place,
     question: bool,
+    /// The call that leave is asked for.
+    call: Option<String>,
 }
 
 impl AgUi {
@@ -37,11 +39,13 @@ impl AgUi {
         if self.turn.is_some() {
             self.close_turn(emitter, "interrupted", Extra::default());
         }
-        let input = event.get("input").unwrap_or(&Value::Null);
+        let said = event.get("input").filter(|input| input.is_object());
+        let input = said.unwrap_or(&Value::Null);
         let run = field(event, "runId", "run_id").map(str::to_owned);
         self.resume(emitter, list_of(input, "resume"));
         self.tool_messages(emitter, list_of(input, "messages"));
-        self.expire(emitter);
+        // Few servers say what a run was given: then the call itself shows whether it may be made.
+        self.expire(emitter, |ask| said.is_some() || ask.call.is_none());
         self.open_turn(emitter, run);
         self.input(emitter, list_of(input, "messages"));
     }
@@ -138,6 +142,7 @@ impl AgUi {
             let made = call.announced && call.place.turn_id == turn;
             completed && made && !subs.contains(id)
         });
+        self.expire(emitter, |ask| ask.place.turn_id != turn);
         let Some(turn) = turn else {
             return;
         };
@@ -157,7 +162,7 @@ impl AgUi {
             self.close_turn(emitter, "interrupted", Extra::default());
         }
         self.close_calls(emitter, false, |_, _| false);
-        self.expire(emitter);
+        self.expire(emitter, |_| true);
     }
 
     fn write_usage(&mut self, emitter: &mut Emitter, event: &Value) {
@@ -264,6 +269,7 @@ impl AgUi {
             id,
             place: place.clone(),
             question: !wants_leave,
+            call: call.map(str::to_owned).filter(|_| wants_leave),
         };
         self.asks.insert(native, ask);
     }
@@ -282,9 +288,25 @@ impl AgUi {
         }
     }
 
-    fn expire(&mut self, emitter: &mut Emitter) {
-        for ask in std::mem::take(&mut self.asks).into_values() {
-            ask.close(emitter, None);
+    /// Leave was asked for a call, and what becomes of the call shows the answer.
+    pub(super) fn shown(&mut self, emitter: &mut Emitter, call: &str, may: impl FnOnce() -> bool) {
+        let of_call = |ask: &Ask| ask.call.as_deref() == Some(call);
+        let asked = self.asks.iter().find(|(_, ask)| of_call(ask));
+        let asked = asked.map(|(native, _)| native.clone());
+        if let Some(ask) = asked.and_then(|native| self.asks.remove(&native)) {
+            let may = Value::Bool(may());
+            ask.close(emitter, Some((true, Some(&may))));
+        }
+    }
+
+    fn expire(&mut self, emitter: &mut Emitter, is_over: impl Fn(&Ask) -> bool) {
+        let asks = std::mem::take(&mut self.asks);
+        for (native, ask) in asks {
+            if is_over(&ask) {
+                ask.close(emitter, None);
+            } else {
+                self.asks.insert(native, ask);
+            }
         }
     }
 }

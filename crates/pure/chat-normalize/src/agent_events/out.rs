@@ -16,7 +16,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chat_event::payload::{FileEdit, ToolResult};
-use chat_event::{Body, ChatEvent, Payload};
+use chat_event::{Body, ChatEvent, Json, Payload};
 use serde_json::{Map, Value, json};
 
 use super::adapter::{AgentEventAdapter, cut_chars, report, sanitized};
@@ -43,6 +43,8 @@ pub struct AgentEventsOut {
     adapter: AgentEventAdapter,
     /// Tools by the id of their open call.
     calls: HashMap<String, (String, Value)>,
+    /// What calls gave that go on in the background, by their ids.
+    given: HashMap<String, Json>,
     messages: BTreeMap<String, Message>,
     seen: BTreeSet<u64>,
     /// Hashes of what was said as a whole: a second whole of it is said by its end alone.
@@ -116,6 +118,12 @@ impl AgentEventsOut {
                 self.calls.insert(call.tool_call_id.clone(), (name, args));
                 vec![made]
             }
+            // It is completed when what it began in the background is.
+            Payload::ToolResult(result) if result.goes_on() => {
+                let id = result.tool_call_id.clone();
+                self.given.insert(id, result.result.clone());
+                Vec::new()
+            }
             Payload::ToolResult(result) => vec![self.result(result)],
             Payload::FileEdit(edit) => vec![self.edit(edit)],
             Payload::AssistantChunk(chunk) => {
@@ -154,9 +162,11 @@ impl AgentEventsOut {
             .calls
             .remove(&result.tool_call_id)
             .unwrap_or((String::new(), Value::Null));
-        let text = match result.result.is_null() {
+        let given = self.given.remove(&result.tool_call_id);
+        let given = result.given(given.as_ref());
+        let text = match given.is_null() {
             true => std::borrow::Cow::Borrowed(""),
-            false => result.result.display_text(),
+            false => given.display_text(),
         };
         let summary = result
             .summary

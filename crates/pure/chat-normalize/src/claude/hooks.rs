@@ -10,6 +10,8 @@
 //!
 //! Hooks run in processes of their own, so a `PostToolUse` can come before its `PreToolUse`, and after `Stop`: it names
 //! the call whole. Turns go by `prompt_id` (from 2.1). A refused call has no hook that says so: it is closed at `Stop`.
+//! That what runs in the background is over is said by a notification that begins a turn, by `SubagentStop`, and by
+//! `Stop`, which names what still runs.
 //! Which call started a sub-agent is said only by the call's own result; until then the oldest open call that asked for
 //! such an agent stands for it. Format: `formats.md` 3, seen in 2.1.197 and 2.1.330.
 
@@ -28,6 +30,7 @@ use serde_json::{Map, Value};
 use super::said::{Said, piece_tag, pieces};
 use super::session::Session;
 use super::side_lines;
+use super::task_end::TaskEnd;
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place, hash};
 use crate::recent::{LATE_SMALL, Recent};
@@ -218,6 +221,9 @@ impl ClaudeHooks {
                 }
                 Said::TaskNotification(text) => {
                     side_lines::task_notification(emitter, &place, &text);
+                    if let Some(end) = TaskEnd::of_notification(&text) {
+                        self.session.task_ended(emitter, &end);
+                    }
                 }
                 Said::Done(text) | Said::Output(text) => {
                     side_lines::printed(emitter, &place, &text);
@@ -255,6 +261,7 @@ impl ClaudeHooks {
         let place = self.stop_place(emitter, line);
         self.close_shown(emitter);
         self.answer(emitter, line, &place);
+        self.end_unnamed_tasks(emitter, line);
         emitter.in_background(!list_of(line, "background_tasks").is_empty());
         self.end_turn(emitter, "completed");
     }
@@ -272,6 +279,27 @@ impl ClaudeHooks {
         };
         emitter.add("error", &place, payload);
         self.end_turn(emitter, "failed");
+    }
+
+    /// What ran in the background and is not among what still does is over; how it ended is not told.
+    fn end_unnamed_tasks(&mut self, emitter: &mut Emitter, line: &Value) {
+        let Some(running) = line.get("background_tasks").and_then(Value::as_array) else {
+            return;
+        };
+        let runs = |task: &str| running.iter().any(|it| str_of(it, "id") == Some(task));
+        let known = self.session.tasks_in_background();
+        let over: Vec<String> = known
+            .filter(|task| !runs(task))
+            .map(str::to_owned)
+            .collect();
+        for task in over {
+            let end = TaskEnd {
+                task_id: Some(task),
+                status: "completed".to_owned(),
+                ..TaskEnd::default()
+            };
+            self.session.task_ended(emitter, &end);
+        }
     }
 
     /// The last words of the agent, where they were not displayed before.
@@ -299,6 +327,13 @@ impl ClaudeHooks {
         }
         let place = self.place(line);
         self.answer(emitter, line, &place);
+        let end = TaskEnd {
+            task_id: text_of(line, "agent_id").map(str::to_owned),
+            status: "completed".to_owned(),
+            report: text_of(line, "last_assistant_message").map(str::to_owned),
+            ..TaskEnd::default()
+        };
+        self.session.task_ended(emitter, &end);
     }
 
     /// Lines of an answer, as they are displayed.

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use self::asks::{Ask, known};
 use super::session::{Call, Session};
+use super::tools;
 use crate::emit::Emitter;
 use crate::value::{list_of, str_of, text_of};
 
@@ -91,6 +92,7 @@ impl Session {
             request_id: request_id.to_owned(),
             tool_call_id: call_id.clone(),
             tool_name: name.to_owned(),
+            kind: Some(tools::kind(name).to_owned()),
             title: text_of(request, "description")
                 .or_else(|| text_of(request, "display_name"))
                 .map(str::to_owned),

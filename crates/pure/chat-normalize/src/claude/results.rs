@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::edits;
 use super::session::{Call, Session};
+use super::task_end::TaskEnd;
 use super::tools;
 use crate::anthropic::server_tools;
 use crate::emit::{Emitter, Place, cut};
@@ -81,10 +82,47 @@ impl Session {
                 turn.interrupted = true;
             }
         }
-        self.write_result(emitter, call, content, &text, failed, details, &meta);
+        let task = self.left_running(&native_id, call, failed, details);
+        let goes_on = task.is_some();
+        self.write_result(
+            emitter,
+            call,
+            content,
+            &text,
+            (failed, goes_on),
+            details,
+            &meta,
+        );
         if !failed {
             self.after_success(emitter, call, details, &text);
         }
+        let ended_early = self.ended_early.remove(&native_id);
+        if let Some(task) = task {
+            self.leave_running(emitter, task, &native_id, call);
+            if let Some(end) = ended_early {
+                self.task_ended(emitter, &end);
+            }
+        } else if let Some(end) = details.and_then(TaskEnd::of_details) {
+            self.task_ended(emitter, &end);
+        }
+    }
+
+    /// The task that goes on behind the result of `call`, where its end will be told.
+    fn left_running(
+        &mut self,
+        native_id: &str,
+        call: &Call,
+        failed: bool,
+        details: Option<&Value>,
+    ) -> Option<String> {
+        let sent = self.sent_to_background.remove(native_id);
+        if failed {
+            return None;
+        }
+        let details = details.unwrap_or(&Value::Null);
+        let is_command = text_of(details, "backgroundTaskId").is_some();
+        let left = tools::task_left_by(&call.name, details).map(str::to_owned);
+        left.or(sent).filter(|_| !is_command || !self.hides_ends)
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -94,15 +132,22 @@ impl Session {
         call: &Call,
         content: &Value,
         text: &str,
-        failed: bool,
+        (failed, goes_on): (bool, bool),
         details: Option<&Value>,
         meta: &Value,
     ) {
         let exit_code =
             server_tools::exit_code_of(content).or_else(|| exit_code(call, text, failed, details));
-        let report = (!failed)
-            .then(|| tools::report_of_agent(&call.name, details?))
-            .flatten();
+        let about = details.unwrap_or(&Value::Null);
+        let report = match goes_on {
+            // Where its details do not say that it began, what it gave may be more than that.
+            true => tools::task_left_by(&call.name, about)
+                .map(|_| tools::said_at_launch(&call.name, about)),
+            false => details
+                .filter(|_| !failed)
+                .and_then(|details| tools::report_of_agent(&call.name, details)),
+        };
+        let output_path = tools::output_path(text).filter(|_| goes_on);
         let text = report.as_deref().unwrap_or(text);
         let error = failed.then(|| ToolError {
             code: server_tools::error_of(content)
@@ -124,10 +169,14 @@ impl Session {
             }),
             duration_ms: self
                 .duration_ms(emitter, call, details)
-                .filter(|_| !(failed && is_of_lost_call(text))),
+                .filter(|_| !(goes_on || failed && is_of_lost_call(text))),
             exit_code,
+            background: goes_on.then_some(true),
             ..ToolResult::default()
         };
+        if let Some(path) = output_path {
+            result.extra.insert("outputPath", Json::string(path));
+        }
         if let Some(details) = details.and_then(short_details) {
             result.extra.insert("details", details);
         }

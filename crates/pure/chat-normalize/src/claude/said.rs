@@ -115,7 +115,10 @@ pub(crate) fn pieces_of(texts: &[&str]) -> Vec<Said> {
     let mut command: Option<(String, String)> = None;
     for text in texts {
         let (elements, rest) = take_apart(text);
-        for Element { name, inner, .. } in elements {
+        for Element {
+            name, inner, from, ..
+        } in elements
+        {
             match name {
                 "command-name" => command = Some((inner.trim().to_owned(), String::new())),
                 "command-args" => match &mut command {
@@ -130,7 +133,10 @@ pub(crate) fn pieces_of(texts: &[&str]) -> Vec<Said> {
                 "bash-stdout" | "bash-stderr" => said.push(Said::Output(inner.to_owned())),
                 "bash-input" => said.push(Said::Shell(format!("!{inner}"))),
                 TASK => said.push(Said::TaskNotification(inner.trim().to_owned())),
-                _ => said.push(Said::Injected(inner.trim().to_owned())),
+                _ => said.push(Said::Injected(match from {
+                    Some(from) => format!("{from}: {}", inner.trim()),
+                    None => inner.trim().to_owned(),
+                })),
             }
         }
         words.push(rest);
@@ -165,6 +171,8 @@ pub(crate) fn is_local(command: &str) -> bool {
 struct Element<'a> {
     name: &'static str,
     inner: &'a str,
+    /// Which other agent says it.
+    from: Option<&'a str>,
     /// What stands behind it.
     after: &'a str,
 }
@@ -210,26 +218,40 @@ fn ends_line(after: &str) -> bool {
     rest.is_empty() || rest.starts_with('\n')
 }
 
-/// What stands behind an opening tag whose name was taken off; it may say who writes.
-fn behind_opening(rest: &str) -> Option<&str> {
+/// Who writes, and what stands behind an opening tag whose name was taken off.
+fn behind_opening(rest: &str) -> Option<(Option<&str>, &str)> {
     if let Some(inner) = rest.strip_prefix('>') {
-        return Some(inner);
+        return Some((None, inner));
     }
-    let (attributes, inner) = rest.strip_prefix(' ')?.split_once('>')?;
-    (!attributes.contains(['<', '\n'])).then_some(inner)
+    let rest = rest.strip_prefix(' ')?;
+    let (attributes, inner) = rest.split_at(rest.find(['>', '<', '\n'])?);
+    let inner = inner.strip_prefix('>')?;
+    let from = ["teammate_id", "from"];
+    let mut from = from.iter().filter_map(|name| {
+        let (before, value) = attributes.split_once(&format!("{name}=\""))?;
+        let is_whole = before.is_empty() || before.ends_with(' ');
+        let (value, _) = value.split_once('"').filter(|_| is_whole)?;
+        (!value.is_empty()).then_some(value)
+    });
+    Some((from.next(), inner))
 }
 
 /// The element that `text` begins with.
 fn first_element(text: &str) -> Option<Element<'_>> {
     let tail = text.trim_start().strip_prefix('<')?;
-    let (name, inner) = OF_COMMANDS
+    let (name, (from, inner)) = OF_COMMANDS
         .into_iter()
         .chain([TASK])
         .chain(INJECTED)
         .find_map(|name| Some((name, behind_opening(tail.strip_prefix(name)?)?)))?;
     let close = format!("</{name}>");
     let (inner, after) = inner.split_once(&close)?;
-    Some(Element { name, inner, after })
+    Some(Element {
+        name,
+        inner,
+        from,
+        after,
+    })
 }
 
 /// The element beside words that `text` ends with, on lines of its own; what stands before it.
@@ -243,7 +265,7 @@ fn last_element(text: &str) -> Option<(&str, Element<'_>)> {
         .rfind(&format!("</{name}>"))
         .map_or(0, |at| at + name.len() + 3);
     let open = format!("<{name}");
-    let (at, inner) = inside[from..]
+    let (at, (who, inner)) = inside[from..]
         .match_indices(&open)
         .map(|(at, _)| from + at)
         .filter(|at| {
@@ -251,8 +273,13 @@ fn last_element(text: &str) -> Option<(&str, Element<'_>)> {
             line.is_empty() || line.ends_with('\n')
         })
         .find_map(|at| Some((at, behind_opening(&inside[at + open.len()..])?)))?;
-    let after = "";
-    Some((&text[..at], Element { name, inner, after }))
+    let element = Element {
+        name,
+        inner,
+        from: who,
+        after: "",
+    };
+    Some((&text[..at], element))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 //! | any | `close_all` (the source ended) | every open turn is closed as interrupted |
 
 mod agents;
+mod background;
 mod calls;
 mod messages;
 mod open;
@@ -22,11 +23,13 @@ use serde_json::Value;
 use super::permissions::Asks;
 use super::plan::Tasks;
 use super::seen::Seen;
+use super::task_end::TaskEnd;
 use super::usage::Spent;
 use crate::emit::{Emitter, Place};
 use crate::facts::Facts;
-use crate::recent::Recent;
+use crate::recent::{LATE_LARGE, Recent};
 use agents::Agents;
+use background::LeftRunning;
 pub(crate) use calls::Call;
 pub(crate) use messages::{Message, OpenMessage, Parts};
 use open::OpenIndex;
@@ -43,6 +46,14 @@ pub(crate) struct Session {
     /// The open calls, by the provider's id.
     pub(crate) calls: BTreeMap<String, Call>,
     open_calls: OpenIndex,
+    /// Calls that left something running, by the ids of the tasks.
+    background: BTreeMap<String, LeftRunning>,
+    /// Tasks that were told to be in the background, by the provider's ids of the calls whose results are to come.
+    pub(crate) sent_to_background: Recent<String>,
+    /// Ends of tasks that were told before the results of the calls that began them, by the provider's ids of those.
+    pub(crate) ended_early: Recent<TaskEnd, LATE_LARGE>,
+    /// The program does not tell how commands in the background end: before 2.1.
+    pub(crate) hides_ends: bool,
     /// How many calls of the main agent were made and have no result, by the turn they were made in.
     waited_for: HashMap<String, u64>,
     pub(crate) messages: HashMap<String, Message>,

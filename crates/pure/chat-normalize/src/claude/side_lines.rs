@@ -3,18 +3,24 @@
 //! What tells a reader something becomes an event; what the program wrote for itself or for the model is passed over
 //! and counted, by the lists below. The lists hold what Claude Code 1.0 to 2.1.330 writes.
 
-use chat_event::payload::{Progress, SessionStart, UserMessage};
+mod attachments;
+
+use chat_event::payload::{SessionStart, UserMessage};
 use chat_event::{Body, Json, Payload};
 use serde_json::{Map, Value};
 
+use super::task_end::part;
 use super::transcript::ClaudeTranscript;
 use super::usage::session_usage;
 use crate::emit::{Emitter, Place};
 use crate::value::{count_of, is_true, list_of, str_of, text_of};
 
+pub(crate) use attachments::{hook_said, recalled};
+
 /// Bookkeeping: checkpoints of files, requests as they were sent, caches. It repeats what other lines say.
-const BOOKKEEPING: [&str; 9] = [
+const BOOKKEEPING: [&str; 10] = [
     "file-history-snapshot",
+    "file-history-delta",
     "api-request",
     "api-request-blob",
     "api-request-shape",
@@ -32,39 +38,6 @@ const SETTINGS: [(&str, &str); 5] = [
     ("agent-name", "agentName"),
     ("worktree-state", "worktreeSession"),
     ("tag", "tag"),
-];
-
-/// Attachments that give the model its surroundings; a person sees them nowhere in the program either.
-const SURROUNDINGS: [&str; 29] = [
-    "agent_listing_delta",
-    "auto_mode",
-    "batching_reminder_sent",
-    "budget_usd",
-    "command_permissions",
-    "compact_file_reference",
-    "date",
-    "date_change",
-    "deferred_tools_delta",
-    "dynamic_skill",
-    "environment",
-    "invoked_skills",
-    "mcp_instructions_delta",
-    "model",
-    "nested_memory",
-    "output_style",
-    "prompt_snapshot",
-    "read_truncation_notice",
-    "remote_session_change",
-    "session_context",
-    "silent_turn_reminder",
-    "skill_listing",
-    "task_reminder",
-    "todo_reminder",
-    "token_usage",
-    "total_tokens_reminder",
-    "ultra_effort_enter",
-    "ultra_effort_exit",
-    "ide_context",
 ];
 
 /// Whether only transcripts have lines of this type.
@@ -183,131 +156,6 @@ impl ClaudeTranscript {
         }
         self.titles.insert(leaf, title);
     }
-
-    /// An attachment; false where no rule knows it.
-    pub(crate) fn attachment(&mut self, emitter: &mut Emitter, line: &Value) -> bool {
-        let attachment = line.get("attachment").unwrap_or(&Value::Null);
-        let kind = str_of(attachment, "type").unwrap_or("");
-        let place = self.session.place(None, text_of(line, "agentId"));
-        self.queue.writes_attachments = true;
-        if SURROUNDINGS.contains(&kind) {
-            emitter.pass_over(&format!("attachment/{kind}"));
-            return true;
-        }
-        match kind {
-            "queued_command" => self.queued_attachment(emitter, attachment, &place),
-            "hook_success"
-            | "hook_non_blocking_error"
-            | "hook_blocking_error"
-            | "hook_error_during_execution"
-            | "hook_cancelled"
-            | "hook_additional_context"
-            | "hook_stopped_continuation"
-            | "hook_permission_decision"
-            | "hook_system_message" => hook(emitter, &place, attachment, kind),
-            "file"
-            | "edited_text_file"
-            | "directory"
-            | "pdf_reference"
-            | "already_read_file"
-            | "selected_lines_in_ide"
-            | "opened_file_in_ide" => {
-                let name = text_of(attachment, "displayPath")
-                    .or_else(|| text_of(attachment, "filename"))
-                    .unwrap_or("");
-                let verb = if kind == "edited_text_file" {
-                    "file changed outside"
-                } else {
-                    "file attached"
-                };
-                emitter.notice("info", &place, "attachment", format!("{verb}: {name}"));
-            }
-            "plan_mode" => {
-                emitter.notice("info", &place, "claude-code", "Plan mode began");
-            }
-            "plan_mode_exit" => {
-                emitter.notice("info", &place, "claude-code", "Plan mode ended");
-            }
-            "goal_status" => {
-                let met = if is_true(attachment, "met") {
-                    "met"
-                } else {
-                    "open"
-                };
-                emitter.notice(
-                    "info",
-                    &place,
-                    "goal",
-                    format!(
-                        "goal {met}: {}",
-                        str_of(attachment, "condition").unwrap_or("")
-                    ),
-                );
-            }
-            "max_turns_reached" => {
-                let max = count_of(attachment, "maxTurns").unwrap_or(0);
-                emitter.notice(
-                    "warning",
-                    &place,
-                    "claude-code",
-                    format!("the limit of {max} turns was reached"),
-                );
-                if let Some(turn) = self.session.turns.last_mut() {
-                    turn.failed = true;
-                }
-            }
-            "task_status" => {
-                let message = format!(
-                    "{}: {}",
-                    str_of(attachment, "description").unwrap_or("task"),
-                    str_of(attachment, "status").unwrap_or("")
-                );
-                emitter.add(
-                    "progress",
-                    &place,
-                    Progress {
-                        message,
-                        ..Progress::default()
-                    },
-                );
-            }
-            "diagnostics" | "critical_system_reminder" | "structured_output" => return false,
-            _ => return false,
-        }
-        true
-    }
-}
-
-fn hook(emitter: &mut Emitter, place: &Place, attachment: &Value, kind: &str) {
-    let name = text_of(attachment, "hookName")
-        .or_else(|| text_of(attachment, "hookEvent"))
-        .unwrap_or("hook");
-    let failed = kind.contains("error") || kind == "hook_cancelled";
-    let what = kind.trim_start_matches("hook_").replace('_', " ");
-    let notice = emitter.notice(
-        if failed { "warning" } else { "info" },
-        place,
-        "hook",
-        format!("{name}: {what}"),
-    );
-    if let Payload::Notice(notice) = &mut notice.payload {
-        for key in [
-            "content",
-            "stdout",
-            "stderr",
-            "exitCode",
-            "command",
-            "blockingError",
-            "durationMs",
-        ] {
-            if let Some(value) = attachment
-                .get(key)
-                .filter(|value| value.as_str() != Some("") && !value.is_null())
-            {
-                notice.extra.insert(key, Json::from(value));
-            }
-        }
-    }
 }
 
 /// Hooks at the end of a turn, where they had something to say.
@@ -396,18 +244,13 @@ pub(crate) fn said_to_sub_agent(
 
 /// A background task's end, as it was told to the model: its summary, with the rest beside it.
 pub(crate) fn task_notification(emitter: &mut Emitter, place: &Place, text: &str) {
-    let part = |name: &str| {
-        let (_, rest) = text.split_once(&format!("<{name}>"))?;
-        rest.split_once(&format!("</{name}>"))
-            .map(|(part, _)| part.trim())
-    };
-    let summary = part("summary")
-        .or_else(|| part("status"))
+    let summary = part(text, "summary")
+        .or_else(|| part(text, "status"))
         .unwrap_or("a background task ended");
     let notice = emitter.notice("info", place, "task", summary);
     if let Payload::Notice(notice) = &mut notice.payload {
         notice.extra.insert("notification", Json::string(text));
-        if let Some(id) = part("tool-use-id") {
+        if let Some(id) = part(text, "tool-use-id") {
             notice.extra.insert("toolCallId", Json::string(id));
         }
     }

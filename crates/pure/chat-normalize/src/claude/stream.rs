@@ -11,14 +11,15 @@
 //! Branching goes by `is_error` and `terminal_reason`; `subtype` says `success` for API errors too.
 
 mod assistant;
+mod limits;
 mod partial;
 mod result;
 mod system;
 mod tasks;
 mod user;
 
+use chat_event::Extra;
 use chat_event::payload::{Compaction, Progress, SessionEnd};
-use chat_event::{Extra, Json};
 use serde_json::Value;
 
 use super::seen::Met;
@@ -46,8 +47,8 @@ pub(crate) struct ClaudeStream {
     has_version: bool,
     inits: u64,
     woken: bool,
-    /// What the last tasks do, by their id.
-    tasks: Recent<String, LATE_LARGE>,
+    /// The last tasks, by their id.
+    tasks: Recent<tasks::Known, LATE_LARGE>,
     /// Those that ended, of which the main agent does not know yet.
     ended_tasks: Vec<tasks::Ended>,
     status: Option<String>,
@@ -109,6 +110,10 @@ impl ClaudeStream {
             .filter(|_| id.is_some_and(|id| id.starts_with("agent_msg_")));
         let message = match line.get("subagent_retry") {
             Some(about) => format!("{name}: {}", attempt(about, "error_category")),
+            // Its row has its name.
+            None if id.is_some_and(|id| self.session.calls.contains_key(id)) => {
+                format!("{seconds} s")
+            }
             None => format!("{name}: {seconds} s"),
         };
         let place = match of_agent.and_then(|id| self.session.calls.get(id)) {
@@ -158,20 +163,28 @@ impl Normalizer for ClaudeStream {
                 emitter.pass_over("conversation_reset");
             }
             "tool_progress" => self.tool_progress(emitter, line, &place),
-            "tool_use_summary" => progress(
-                emitter,
-                &place,
-                str_of(line, "summary").unwrap_or("").to_owned(),
-                None,
-            ),
-            "rate_limit_event" => rate_limit(emitter, &place, line),
+            "tool_use_summary" => {
+                let summary = str_of(line, "summary").unwrap_or("");
+                emitter.notice("info", &place, "summary", summary);
+            }
+            // What a person may want to say next is said by nobody.
+            "prompt_suggestion" => emitter.pass_over("prompt_suggestion"),
+            "rate_limit_event" => limits::rate_limit(emitter, &place, line),
             "auth_status" => {
                 let text = list_of(line, "output")
                     .iter()
                     .filter_map(Value::as_str)
+                    .chain(text_of(line, "error"))
                     .collect::<Vec<_>>()
                     .join("\n");
-                emitter.notice("info", &place, "auth", text);
+                let failed = text_of(line, "error").is_some();
+                let level = if failed { "warning" } else { "info" };
+                match text.is_empty() {
+                    true => emitter.pass_over("auth_status"),
+                    false => {
+                        emitter.notice(level, &place, "auth", text);
+                    }
+                }
             }
             kind => emitter.raw(&place, FORMAT, kind, line),
         }
@@ -229,24 +242,4 @@ fn progress(emitter: &mut Emitter, place: &Place, message: String, tool_call_id:
             ..Progress::default()
         },
     );
-}
-
-fn rate_limit(emitter: &mut Emitter, place: &Place, line: &Value) {
-    let about = line.get("rate_limit_info").unwrap_or(&Value::Null);
-    match str_of(about, "status") {
-        Some("allowed") => emitter.pass_over("rate_limit_event allowed"),
-        Some(status) => {
-            let kind = str_of(about, "rateLimitType").unwrap_or("");
-            let notice = emitter.notice(
-                "warning",
-                place,
-                "rate limit",
-                format!("rate limit {kind}: {status}"),
-            );
-            if let chat_event::Payload::Notice(notice) = &mut notice.payload {
-                notice.extra.insert("rateLimit", Json::from(about));
-            }
-        }
-        None => emitter.raw(place, FORMAT, "rate_limit_event", line),
-    }
 }

@@ -88,7 +88,7 @@ pub(crate) fn summary(
         .filter(|details| details.is_object())
         .unwrap_or(&Value::Null);
     if name == "Bash" {
-        return Some(bash_summary(details, text, exit_code, failed));
+        return Some(bash_summary(args, details, text, exit_code, failed));
     }
     if failed {
         let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
@@ -96,6 +96,9 @@ pub(crate) fn summary(
             line.trim_start_matches("<tool_use_error>")
                 .trim_end_matches("</tool_use_error>"),
         ));
+    }
+    if is_launched(details) {
+        return Some("started in the background".to_owned());
     }
     match name {
         "Read" => Some(read_summary(details, text)),
@@ -109,20 +112,17 @@ pub(crate) fn summary(
             Some(format!("{verb} {}", counted(lines, "line", "lines")))
         }
         "Edit" | "MultiEdit" => Some(edit_summary(details)),
-        "NotebookEdit" => Some(format!(
-            "{} cell",
-            str_of(details, "edit_mode").unwrap_or("edited")
-        )),
+        "NotebookEdit" => Some(match str_of(details, "edit_mode") {
+            Some("insert") => "inserted a cell".to_owned(),
+            Some("delete") => "deleted a cell".to_owned(),
+            _ => "replaced a cell".to_owned(),
+        }),
         "Grep" | "Glob" => search_summary(name, details, text),
         "WebFetch" => count_of(details, "code").map(|code| {
             let n_bytes = count_of(details, "bytes").unwrap_or(0);
             format!("HTTP {code}, {}", counted(n_bytes, "byte", "bytes"))
         }),
-        "WebSearch" => Some(counted(
-            list_of(details, "results").len(),
-            "result",
-            "results",
-        )),
+        "WebSearch" => Some(counted(n_found(details), "result", "results")),
         "Task" | "Agent" => agent_summary(details, text),
         "TodoWrite" => Some(counted(list_of(args, "todos").len(), "entry", "entries")),
         "AskUserQuestion" if details.get("answers").is_some_and(Value::is_object) => {
@@ -137,6 +137,12 @@ pub(crate) fn summary(
     }
 }
 
+/// How many pages a search found: beside the lists of them stands what a model says of them.
+fn n_found(details: &Value) -> usize {
+    let results = list_of(details, "results").iter();
+    results.map(|result| list_of(result, "content").len()).sum()
+}
+
 /// What was answered, without the words around it that are for the model.
 fn answers_summary(details: &Value) -> String {
     let answers = details.get("answers").and_then(Value::as_object);
@@ -145,7 +151,13 @@ fn answers_summary(details: &Value) -> String {
     one_line(&texts.join(" · "))
 }
 
-fn bash_summary(details: &Value, text: &str, exit_code: Option<i64>, failed: bool) -> String {
+fn bash_summary(
+    args: &Value,
+    details: &Value,
+    text: &str,
+    exit_code: Option<i64>,
+    failed: bool,
+) -> String {
     let n_lines = if text == "(Bash completed with no output)" {
         0
     } else {
@@ -163,7 +175,9 @@ fn bash_summary(details: &Value, text: &str, exit_code: Option<i64>, failed: boo
         counted(n_lines, "line", "lines")
     };
     if text_of(details, "backgroundTaskId").is_some() {
-        return "moved to the background".to_owned();
+        let asked_for = is_true(args, "run_in_background");
+        let verb = if asked_for { "started in" } else { "moved to" };
+        return format!("{verb} the background");
     }
     if let Some(bytes) = count_of(details, "persistedOutputSize") {
         let bytes = counted(bytes, "byte", "bytes");
@@ -266,11 +280,48 @@ fn found_in(name: &str, text: &str) -> Option<String> {
     })
 }
 
+/// The task that a call left running, by what is told of its result. An agent that is taken up again works there, too.
+pub(crate) fn task_left_by<'a>(name: &str, details: &'a Value) -> Option<&'a str> {
+    if is_launched(details) {
+        return text_of(details, "agentId").or_else(|| text_of(details, "taskId"));
+    }
+    let watches = || text_of(details, "taskId").filter(|_| name == "Monitor");
+    text_of(details, "backgroundTaskId")
+        .or_else(|| text_of(details, "resumedAgentId"))
+        .or_else(watches)
+}
+
+fn is_launched(details: &Value) -> bool {
+    matches!(
+        str_of(details, "status"),
+        Some("async_launched" | "remote_launched")
+    )
+}
+
+/// What is told of a call that left something running: what it printed by then. All that else is said is how the model
+/// has to wait for it.
+pub(crate) fn said_at_launch(name: &str, details: &Value) -> String {
+    let printed = ["stdout", "stderr"].map(|key| text_of(details, key));
+    let printed: Vec<&str> = printed.into_iter().flatten().collect();
+    match (printed.is_empty(), kind(name)) {
+        (false, _) => printed.join("\n"),
+        (true, "agent") => "It works in the background.".to_owned(),
+        (true, _) => "It runs in the background.".to_owned(),
+    }
+}
+
+/// Where the output of a command lies that runs in the background: only the words for the model say it.
+pub(crate) fn output_path(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once("Output is being written to: ")?;
+    let line = rest.lines().next()?;
+    let path = line.split_once(". ").map_or(line, |(path, _)| path);
+    Some(path.trim_end_matches('.')).filter(|path| !path.is_empty())
+}
+
 /// What a sub-agent reported, without the words around it that are for the model.
 pub(crate) fn report_of_agent(name: &str, details: &Value) -> Option<String> {
-    if matches!(name, "Task" | "Agent") && str_of(details, "status") == Some("async_launched") {
-        // All that is said is how the model has to wait for it.
-        return Some("It works in the background.".to_owned());
+    if matches!(name, "Task" | "Agent") && is_launched(details) {
+        return Some(said_at_launch(name, details));
     }
     let blocks = list_of(details, "content");
     let only_text = blocks
@@ -289,9 +340,6 @@ pub(crate) fn report_of_agent(name: &str, details: &Value) -> Option<String> {
 }
 
 fn agent_summary(details: &Value, text: &str) -> Option<String> {
-    if str_of(details, "status") == Some("async_launched") {
-        return Some("started in the background".to_owned());
-    }
     match (
         count_of(details, "totalToolUseCount"),
         count_of(details, "totalTokens"),

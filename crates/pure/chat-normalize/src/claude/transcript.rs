@@ -25,7 +25,7 @@ mod tasks;
 mod turns;
 mod user;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use chat_event::Extra;
 use chat_event::payload::{Compaction, SessionEnd, SessionStart};
@@ -35,6 +35,7 @@ use super::queue::Queue;
 use super::results::{is_of_lost_call, text_of_content};
 use super::seen::Met;
 use super::session::Session;
+use super::task_end::hides_ends;
 use super::tree::Tree;
 use super::usage::Pending;
 use crate::dialect::Normalizer;
@@ -62,8 +63,6 @@ pub(crate) struct ClaudeTranscript {
     command_turn: Option<String>,
     /// The turn that the end of the program ended; its last words may be written behind that.
     left: Option<String>,
-    /// What runs in the background, by the ids of the tasks.
-    tasks: BTreeSet<String>,
     pub(crate) queue: Queue,
     /// A main line was seen; before that, a sub-agent's lines are a file of its own.
     has_main: bool,
@@ -92,7 +91,6 @@ impl ClaudeTranscript {
             of_local: false,
             command_turn: None,
             left: None,
-            tasks: BTreeSet::new(),
             queue: Queue::default(),
             has_main: false,
             own_agent: None,
@@ -123,6 +121,9 @@ impl ClaudeTranscript {
     fn facts(&mut self, emitter: &mut Emitter, line: &Value) {
         if is_true(line, "isSidechain") && self.own_agent.is_none() {
             return;
+        }
+        if let Some(version) = text_of(line, "version") {
+            self.session.hides_ends = hides_ends(version);
         }
         let native_id = text_of(line, "sessionId").or_else(|| text_of(line, "session_id"));
         let facts = SessionStart {

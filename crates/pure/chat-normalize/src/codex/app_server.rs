@@ -10,14 +10,18 @@
 //! | `thread/tokenUsage/updated` | usage; after a compaction how full the context is |
 //! | requests with an `id` and a `method` of the server | permissions and questions |
 //! | `item/autoApprovalReview/completed` | a permission that the automatic reviewer gave or refused |
+//! | `thread/rollback`, `thread/reverted` | a notice that names the turns that were left |
 //! | `codex/event/*` (0.77) | nothing: they say the same again |
 
 mod notifications;
 mod requests;
+mod threads;
 mod wire;
 
+use std::collections::BTreeMap;
+
 use chat_event::payload::{SessionStart, TurnEnd};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::items::Phase;
 use super::session::{Session, ended};
@@ -25,8 +29,9 @@ use super::tokens::{self, News};
 use crate::dialect::Normalizer;
 use crate::emit::Emitter;
 use crate::value::{count_of, is_time, list_of, str_of, text_of};
+pub(crate) use threads::Threads;
 pub(crate) use wire::{is_app_server_line, thread_of};
-use wire::{time_of, unwrap};
+use wire::{parent_of, time_of, unwrap};
 
 /// Reads it.
 #[derive(Debug)]
@@ -34,6 +39,8 @@ pub(crate) struct CodexAppServer {
     session: Session,
     /// The newest time that a line bore; answers and old versions bear none.
     last_ms: Option<i64>,
+    /// How many turns the client asked to go back, by the id of its request.
+    rollbacks: BTreeMap<String, usize>,
 }
 
 impl CodexAppServer {
@@ -41,6 +48,7 @@ impl CodexAppServer {
         CodexAppServer {
             session: Session::new("codex-app-server"),
             last_ms: None,
+            rollbacks: BTreeMap::new(),
         }
     }
 
@@ -52,10 +60,7 @@ impl CodexAppServer {
     /// What the server says of a thread.
     fn thread(&mut self, emitter: &mut Emitter, thread: &Value, model: Option<&str>) {
         let id = text_of(thread, "id").unwrap_or("");
-        let source = thread.get("source").unwrap_or(&Value::Null);
-        let is_agents = text_of(thread, "parentThreadId").is_some()
-            || source.get("subAgent").is_some()
-            || source.get("subagent").is_some();
+        let is_agents = parent_of(thread).is_some();
         if !is_agents {
             self.session.set_main(id);
         }
@@ -84,7 +89,11 @@ impl CodexAppServer {
             timestamp_source: self.last_ms.is_none().then(|| "arrival".to_owned()),
             ..SessionStart::default()
         };
-        self.session.facts.say(emitter, facts, Map::new());
+        let forked_from = thread.get("forkedFromId").filter(|id| id.is_string());
+        let rest = forked_from.map(|id| ("forkedFromId".to_owned(), id.clone()));
+        self.session
+            .facts
+            .say(emitter, facts, rest.into_iter().collect());
         self.history(emitter, id, thread);
     }
 
@@ -229,7 +238,7 @@ impl Normalizer for CodexAppServer {
             emitter.time_ms = time_ms;
         }
         match (str_of(message, "method"), message.get("id")) {
-            (Some(_), _) if by_client => emitter.pass_over("request of the client"),
+            (Some(method), id) if by_client => self.client_asks(emitter, method, id, params),
             (Some(method), Some(id)) => self.request(emitter, method, id, params, message),
             (Some(method), None) => self.notification(emitter, method, params, message),
             (None, Some(id)) => self.response(emitter, id, message, by_client),

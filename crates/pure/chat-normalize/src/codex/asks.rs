@@ -57,6 +57,7 @@ impl Asks {
             request_id: request_id.clone(),
             tool_call_id: about.call_id,
             tool_name: about.tool_name,
+            kind: None,
             title: about.title,
             args: about.args,
             options,

@@ -13,6 +13,7 @@
 
 mod calls;
 mod ends;
+mod set_back;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -28,6 +29,7 @@ use super::turn_diff::TurnDiff;
 use crate::emit::{Emitter, Place};
 use crate::facts::Facts;
 use crate::recent::Recent;
+use crate::set_back::Standing;
 use calls::Held;
 pub(crate) use calls::{Call, Ended};
 pub(crate) use ends::ended;
@@ -54,6 +56,8 @@ pub(crate) struct Session {
     /// The ids of the turns that are open.
     open_turns: BTreeSet<String>,
     main: Option<String>,
+    /// The session's turns that it was not set back behind.
+    standing: Standing,
     n_turns: u64,
     /// What tells the turns, and the items, of this run of the program from those of others; where a source has ids
     /// that only count within a run.
@@ -275,6 +279,9 @@ impl Session {
             }
             return;
         }
+        if key.is_empty() {
+            self.standing.begin(&id);
+        }
         let place = self.scope(thread, None).place;
         let start = TurnStart {
             trigger: "user".to_owned(),
@@ -319,7 +326,16 @@ impl Session {
             message: message.to_owned(),
             extra: Extra::default(),
         };
-        emitter.add("error", &place, event);
+        // Who reads the turn once more has it in another line.
+        match self.turn(thread) {
+            Some(turn) => {
+                let id = format!("{}:error", turn.id);
+                emitter.add_as(&id, &place, event);
+            }
+            None => {
+                emitter.add("error", &place, event);
+            }
+        }
     }
 
     /// The provider is asked again.

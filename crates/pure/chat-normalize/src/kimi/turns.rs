@@ -9,17 +9,18 @@
 //! | steered | `step.begin` | turn open |
 //! | turn open | an answer that wants no tools | closed as completed |
 //! | turn open, steered | `turn.cancel` | `interrupt`, closed; what its step still says begins no turn |
+//! | turn open | `turn.ended` (since protocol 1.5) | closed as that says; there an answer that wants no tools closes none |
 //!
 //! A word that came too late to be read leaves its turn steered to the next prompt, a quiet period or the end.
 
 use chat_event::Extra;
-use chat_event::payload::Interrupt;
+use chat_event::payload::{ErrorEvent, Interrupt, TurnEnd};
 use serde_json::Value;
 
-use super::{FORMAT, Kimi};
+use super::{FORMAT, Kimi, id_of_turn};
 use crate::emit::Emitter;
 use crate::track::{Said, ended};
-use crate::value::{list_of, str_of};
+use crate::value::{count_of, list_of, str_of, text_of};
 
 impl Kimi {
     /// `turn.prompt`, or `turn.steer` where nothing runs.
@@ -28,6 +29,10 @@ impl Kimi {
         let stem = Self::stem(emitter, line);
         let trigger = if is_by_user(line) { "user" } else { "system" };
         self.track.open_turn(emitter, &stem, trigger);
+        self.native_turn.1 = false;
+        if let Some(turn_id) = self.track.turn_id() {
+            self.standing.begin(turn_id);
+        }
         let said = self.said(emitter, line);
         let id = format!("{}:user", self.track.turn_id().unwrap_or(""));
         self.track.user(emitter, &id, said);
@@ -81,13 +86,53 @@ impl Kimi {
             return;
         }
         self.outcome = "completed";
-        if !self.is_steered {
+        if !self.is_steered && !self.tells_ends {
             self.close(emitter);
         }
     }
 
+    /// `turn.ended`.
+    pub(super) fn ended(&mut self, emitter: &mut Emitter, line: &Value) {
+        self.tells_ends = true;
+        let (native, is_open) = &self.native_turn;
+        let id = id_of_turn(line);
+        // Of a turn that the user stopped it may come behind the next prompt.
+        let is_others = !id.is_empty() && !native.is_empty() && (*native == id) != *is_open;
+        if self.track.turn_id().is_none() || is_others {
+            return emitter.pass_over("turn.ended of a turn that is over");
+        }
+        self.outcome = match str_of(line, "reason") {
+            Some("completed") | None => "completed",
+            Some("failed") => {
+                let error = line.get("error").unwrap_or(&Value::Null);
+                let event = ErrorEvent {
+                    code: text_of(error, "code").unwrap_or("error").to_owned(),
+                    message: text_of(error, "message")
+                        .unwrap_or("the turn failed")
+                        .to_owned(),
+                    extra: Extra::default(),
+                };
+                emitter.add("error", &self.track.place(), event);
+                "failed"
+            }
+            Some(_) => "interrupted",
+        };
+        let end = TurnEnd {
+            duration_ms: count_of(line, "durationMs"),
+            ..ended(self.outcome)
+        };
+        self.close_as(emitter, end);
+    }
+
     pub(super) fn close(&mut self, emitter: &mut Emitter) {
-        self.track.close_turn(emitter, ended(self.outcome));
+        let end = ended(self.outcome);
+        self.close_as(emitter, end);
+    }
+
+    fn close_as(&mut self, emitter: &mut Emitter, end: TurnEnd) {
+        self.expire(emitter);
+        self.track.close_turn(emitter, end);
+        self.native_turn.1 = false;
         self.outcome = "interrupted";
         self.is_steered = false;
         self.stopped = None;

@@ -119,6 +119,10 @@ pub(super) fn fact_of(event: &ChatEvent, source: usize, wording: Wording) -> Fac
         Payload::ToolOutputChunk(chunk) => Fact::Chunk {
             part: Part(key(&["result", &chunk.tool_call_id])),
         },
+        // How it ends is told by another one.
+        Payload::ToolResult(result) if result.goes_on() => {
+            Fact::Once(key(&["result that began", &result.tool_call_id]))
+        }
         Payload::ToolResult(result) => {
             let result_key = key(&["result", &result.tool_call_id]);
             if result.is_missing() {

@@ -6,7 +6,7 @@ use chat_event::payload::Retract;
 use chat_event::{ChatEvent, Extra, Payload};
 
 use super::facts::{self, Part, Worth};
-use super::{Chunks, Compacted, Edited, Merge, Strength, is_end};
+use super::{Chunks, Compacted, Edited, Merge, Strength, is_end, is_guessed};
 use crate::emit::hash;
 
 impl Merge {
@@ -277,7 +277,8 @@ impl Merge {
         }
     }
 
-    /// Busy and idle: idle is told when no turn is open, and nothing is told twice in a row.
+    /// Busy and idle: idle is told when no turn is open, or nobody else can know better whether one is; and nothing is told
+    /// twice in a row.
     pub(super) fn tell_status(
         &mut self,
         source: usize,
@@ -287,7 +288,12 @@ impl Merge {
         let Payload::SessionStatus(status) = &event.payload else {
             return;
         };
-        if status.status == "idle" && self.turns.any_open() {
+        // Who works on rests no more.
+        if status.status != "idle" {
+            self.idle.take_if(|(by, _)| *by == source);
+        }
+        let is_known = is_guessed(&event) && self.alone(source);
+        if status.status == "idle" && self.turns.any_open() && !is_known {
             self.idle = Some((source, event));
             return;
         }

@@ -16,6 +16,7 @@ impl OpenAiResponses {
     pub(super) fn request(&mut self, emitter: &mut Emitter, request: &Value) {
         // What answers it is another, even under the same id.
         self.failed = None;
+        self.failure = None;
         let mut rest = Map::new();
         if let Some(instructions) = text_of(request, "instructions") {
             rest.insert("instructions".to_owned(), Value::from(instructions));

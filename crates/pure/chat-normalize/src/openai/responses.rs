@@ -46,6 +46,8 @@ pub(crate) struct OpenAiResponses {
     repeats: Repeats,
     /// The answer that an error ended. A stream says so once more, of the response.
     pub(super) failed: Option<String>,
+    /// How the last response failed that no other came behind. A stream may say so once more, as an error.
+    pub(super) failure: Option<String>,
     /// Reasoning that was said: clients send it again, or leave it out.
     pub(super) thoughts: HashSet<u64>,
     /// Approvals that were asked for, and where.
@@ -67,6 +69,7 @@ impl OpenAiResponses {
             items: Items::default(),
             repeats: Repeats::default(),
             failed: None,
+            failure: None,
             thoughts: HashSet::new(),
             asked: BTreeMap::new(),
             searches: Vec::new(),
@@ -105,6 +108,7 @@ impl OpenAiResponses {
         }
         self.leave(emitter);
         self.failed = None;
+        self.failure = None;
         self.session.close_calls(emitter);
         self.session.answer(emitter, &id);
         self.repeats.begin();
@@ -212,6 +216,7 @@ impl OpenAiResponses {
             "failed" => {
                 let error = response.get("error").unwrap_or(&Value::Null);
                 self.error(emitter, error);
+                self.failure = str_of(error, "message").map(str::to_owned);
             }
             "cancelled" => {
                 let interrupt = Interrupt {
@@ -234,6 +239,10 @@ impl OpenAiResponses {
     }
 
     fn error(&mut self, emitter: &mut Emitter, error: &Value) {
+        let failure = self.failure.take();
+        if failure.is_some() && failure.as_deref() == str_of(error, "message") {
+            return emitter.pass_over("an error that was said before");
+        }
         if !self.session.is_aside() {
             self.cancel_asked(emitter);
         }

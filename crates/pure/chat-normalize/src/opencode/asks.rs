@@ -76,6 +76,7 @@ impl Session {
             request_id: request_id.clone(),
             tool_call_id: call_id.clone(),
             tool_name: tool_name.to_owned(),
+            kind: None,
             title,
             args: (!metadata.is_null()).then(|| Json::from(metadata)),
             options: vec![

@@ -191,6 +191,7 @@ impl Session {
             extra: Extra::default(),
         };
         let (call_id, name) = (call.id.clone(), call.name.clone());
+        self.tell_ran(emitter, &place, input);
         self.add(emitter, id, "call", &place, payload);
         if name == QUESTION_TOOL && !self.has_requests {
             self.asked_by_call(emitter, &call_id, &place, input);

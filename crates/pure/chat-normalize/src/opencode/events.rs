@@ -3,7 +3,7 @@
 //! | events | what becomes of them |
 //! |---|---|
 //! | `session.*`, `message.*`, `permission.*`, `question.*`, `todo.updated` of the session or one that works for it | events |
-//! | the same of other sessions | passed over, counted; a `notice` for the first of them, and how many there were |
+//! | the same of other sessions | events of theirs, by `bus_sessions`; where all is to be in one session they are passed over and counted, with a `notice` for the first of them and how many there were |
 //! | `server.*` (connected, heartbeat), `plugin.*`, `catalog.*` … | passed over: they are about the server |
 //! | `file.edited`, `file.watcher.updated`, `session.diff` | passed over: the tools say it with a diff |
 //! | `sync` in `/global/event` | passed over: the twin of an event beside it |
@@ -15,34 +15,12 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::session::Session;
-use super::shapes::{native_session, unwrapped};
+use super::shapes::{is_of_server, native_session, unwrapped};
 use super::times;
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place, hash};
 use crate::recent::{LATE_SMALL, Recent};
 use crate::value::{count_of, list_of, str_of, text_of};
-
-/// Families of events that are about the server, its projects or its windows, not about a session.
-const NOT_OF_A_SESSION: [&str; 18] = [
-    "catalog",
-    "file",
-    "ide",
-    "installation",
-    "integration",
-    "lsp",
-    "mcp",
-    "plugin",
-    "project",
-    "pty",
-    "reference",
-    "server",
-    "skill",
-    "tui",
-    "vcs",
-    "workspace",
-    "worktree",
-    "global",
-];
 
 /// Reads the bus.
 #[derive(Debug)]
@@ -243,8 +221,7 @@ impl Normalizer for OpenCodeEvents {
             emitter.report.repeated += 1;
             return;
         }
-        let family = kind.split_once('.').map_or(kind, |(family, _)| family);
-        if NOT_OF_A_SESSION.contains(&family) {
+        if is_of_server(kind) {
             return emitter.pass_over(kind);
         }
         let Some(native_id) = native_session(kind, properties) else {

@@ -111,5 +111,6 @@ impl Normalizer for OpenCodeExport {
         // A document is written when the session rests, but its own end may be missing.
         let at_rest = emitter.report.unreadable == 0;
         self.session.close_all(emitter, at_rest);
+        self.session.tell_set_back(emitter);
     }
 }

@@ -19,6 +19,8 @@ pub(crate) struct Message {
     /// It was there when others were forgotten.
     pub(super) is_old: bool,
     pub(crate) turn_id: Option<String>,
+    /// It was taken out, or a part of it.
+    pub(super) removed: bool,
     /// It stands in for what a compaction dropped.
     pub(super) summary: bool,
     pub(super) summary_text: String,
@@ -365,6 +367,12 @@ impl Session {
                     keys.extend(message.parts.iter().cloned());
                 }
             }
+        }
+        if let Some(message) = self.messages.get_mut(message_id) {
+            message.removed = true;
+        }
+        if part_id.is_none() {
+            self.set_backs.removed(message_id);
         }
         for key in &keys {
             if let Some(part) = self.parts.get_mut(key) {

@@ -9,6 +9,9 @@ use super::texts::{Kind, Part};
 use crate::emit::{Emitter, Place};
 use crate::value::{is_true, str_of, text_of};
 
+/// What the program tells the model of a command that the user ran.
+const RAN: &str = "The following tool was executed by the user";
+
 /// A message of the user that is put together from its parts.
 #[derive(Debug, Default)]
 pub(crate) struct Prompt {
@@ -19,6 +22,8 @@ pub(crate) struct Prompt {
     pub(crate) time_ms: i64,
     /// The program wrote it itself.
     pub(super) own: bool,
+    /// The user ran a command (`!`), which stands in the answer.
+    pub(super) ran: bool,
 }
 
 impl Prompt {
@@ -28,6 +33,11 @@ impl Prompt {
 
     pub(crate) fn says_something(&self) -> bool {
         !self.texts.is_empty() || !self.attachments.is_empty()
+    }
+
+    /// Whether a person did something.
+    pub(crate) fn is_a_persons(&self) -> bool {
+        self.says_something() || self.ran
     }
 }
 
@@ -165,6 +175,7 @@ impl Session {
         match str_of(part, "type").unwrap_or("") {
             "text" if is_true(part, "synthetic") || is_true(part, "ignored") => {
                 prompt.own = true;
+                prompt.ran |= str_of(part, "text") == Some(RAN);
                 emitter.pass_over("text the program wrote for the model");
             }
             "text" => prompt

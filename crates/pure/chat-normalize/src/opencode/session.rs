@@ -26,6 +26,7 @@ use super::calls::Call;
 use super::edits::Edits;
 use super::messages::Message;
 use super::parts::Prompt;
+use super::set_backs::SetBacks;
 use super::texts::Part;
 use super::times;
 use crate::emit::{Emitter, Place};
@@ -79,7 +80,9 @@ pub(crate) struct Session {
     agent: Option<String>,
     /// The session says its model itself, which it did not before 1.18.
     says_model: bool,
-    set_back_to: Option<String>,
+    pub(super) set_backs: SetBacks,
+    /// A command that the user ran and that is not told yet: the turn, and the prompt it stands in.
+    pub(super) ran: Option<(String, String)>,
 }
 
 impl Session {
@@ -93,20 +96,21 @@ impl Session {
 
     /// Says what `info` tells of the session; `None` where only its id is known.
     pub(crate) fn about(&mut self, emitter: &mut Emitter, native_id: &str, info: Option<&Value>) {
-        let info = info.unwrap_or(&Value::Null);
+        let nothing = Value::Null;
+        let said = info.unwrap_or(&nothing);
         // The program names a session itself until it has a title.
-        let title = text_of(info, "title").filter(|title| !title.starts_with("New session - "));
-        let model = info.get("model").and_then(|model| text_of(model, "id"));
+        let title = text_of(said, "title").filter(|title| !title.starts_with("New session - "));
+        let model = said.get("model").and_then(|model| text_of(model, "id"));
         self.says_model |= model.is_some();
         let facts = SessionStart {
-            agent: match text_of(info, "version") {
+            agent: match text_of(said, "version") {
                 Some(version) => Some(format!("OpenCode {version}")),
                 // It never says which.
                 None => (self.format == "opencode-run").then(|| "OpenCode".to_owned()),
             },
             native_id: Some(native_id.to_owned()),
             model: model.map(str::to_owned),
-            cwd: text_of(info, "directory").map(str::to_owned),
+            cwd: text_of(said, "directory").map(str::to_owned),
             title: title.map(str::to_owned),
             provider: Some("opencode".to_owned()),
             ..SessionStart::default()
@@ -118,17 +122,9 @@ impl Session {
         let guess = facts.cwd.as_ref().filter(|_| self.format == "opencode-run");
         let guessed = guessed(guess);
         self.facts.say(emitter, facts, guessed);
-        let set_back = info
-            .get("revert")
-            .and_then(|revert| text_of(revert, "messageID"));
-        if let Some(message_id) = set_back
-            && self.set_back_to.as_deref() != Some(message_id)
-        {
-            let text =
-                format!("the session was set back to what stood before message {message_id}");
-            emitter.notice("info", &Place::default(), "opencode", text);
+        if let Some(info) = info {
+            self.is_set_back(emitter, info);
         }
-        self.set_back_to = set_back.map(str::to_owned);
     }
 
     /// Says what an answer tells of the session: its agent, and what the session did not say itself.

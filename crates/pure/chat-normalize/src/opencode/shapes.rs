@@ -4,6 +4,28 @@ use serde_json::Value;
 
 use crate::value::{str_of, text_of};
 
+/// Families of events that are about the server, its projects or its windows, not about a session.
+const NOT_OF_A_SESSION: [&str; 18] = [
+    "catalog",
+    "file",
+    "ide",
+    "installation",
+    "integration",
+    "lsp",
+    "mcp",
+    "plugin",
+    "project",
+    "pty",
+    "reference",
+    "server",
+    "skill",
+    "tui",
+    "vcs",
+    "workspace",
+    "worktree",
+    "global",
+];
+
 /// The form of one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
@@ -94,6 +116,12 @@ fn session_of_event(event: &Value) -> Option<&str> {
         return Some(parent);
     }
     native_session(kind, properties)
+}
+
+/// Whether an event is not about a session.
+pub(crate) fn is_of_server(kind: &str) -> bool {
+    let family = kind.split_once('.').map_or(kind, |(family, _)| family);
+    NOT_OF_A_SESSION.contains(&family)
 }
 
 /// The session an event names.

@@ -13,14 +13,13 @@
 //! to the next prompt or the file's end.
 
 use chat_event::payload::SessionStart;
-use chat_event::{Json, Payload};
 use serde_json::{Map, Value};
 
 use super::is_header;
 use super::talk::Talk;
 use crate::claude::tree::Tree;
 use crate::dialect::Normalizer;
-use crate::emit::{Emitter, Place};
+use crate::emit::Emitter;
 use crate::value::{millis_of_rfc3339, str_of, text_of};
 
 /// Whether a line is of this dialect.
@@ -87,7 +86,7 @@ impl PiSession {
             if !left.is_empty() {
                 // The turn that was left is over before the notice says so.
                 self.talk.leave(emitter);
-                self.left(emitter, left);
+                emitter.went_back(left.len(), left);
             }
         } else {
             self.tree.line(id, parent);
@@ -100,18 +99,6 @@ impl PiSession {
         };
         if role == "assistant" && ends {
             self.talk.close(emitter);
-        }
-    }
-
-    fn left(&mut self, emitter: &mut Emitter, left: Vec<String>) {
-        let text = match left.len() {
-            1 => "the user went back: the turn before this line was left".to_owned(),
-            n => format!("the user went back: {n} turns before this line were left"),
-        };
-        let notice = emitter.notice("info", &Place::default(), "branch", text);
-        if let Payload::Notice(notice) = &mut notice.payload {
-            let left = Json::from(Value::from(left));
-            notice.extra.insert("leftTurnIds", left);
         }
     }
 }

@@ -1,8 +1,9 @@
 //! A source whose dialect and session are known: its lines are read one by one. Where another session begins in it, this
-//! one is at its end.
+//! one is at its end, unless the source carries several side by side: those are for `beside`.
 
 use serde_json::Value;
 
+use super::beside::Beside;
 use super::held::{Held, HeldLine};
 use super::{Context, HEAD_BYTES, MAX_HELD_LINES};
 use crate::dialect::{Dialect, Ending, Form, Naming, Normalizer};
@@ -21,6 +22,8 @@ pub(super) struct Running {
     /// What may be of a session that is to begin, and how long the lines of that are.
     pub(super) ahead: Vec<Ahead>,
     pub(super) ahead_bytes: usize,
+    /// The sessions beside this one, where the source may carry several at once.
+    pub(super) beside: Option<Beside>,
 }
 
 /// A value that waits for the one behind it, which says whose it is.
@@ -128,7 +131,9 @@ impl Running {
             Naming::Begins(_) | Naming::Before(_) | Naming::Untold => {}
         }
         self.tell_ahead();
-        self.tell(value, arrival_ms);
+        if self.find_session(value, arrival_ms) {
+            self.tell(value, arrival_ms);
+        }
     }
 
     /// This session is at its end, and the one of that id begins.
@@ -151,7 +156,7 @@ impl Running {
         self.emitter.line_no = line_no;
     }
 
-    fn tell(&mut self, value: &Value, arrival_ms: i64) {
+    pub(super) fn tell(&mut self, value: &Value, arrival_ms: i64) {
         let emitter = &mut self.emitter;
         if !value.is_object() {
             emitter.raw(&Place::default(), "json", "no object", value);
@@ -165,7 +170,20 @@ impl Running {
     /// The source is at its end.
     pub(super) fn finish(&mut self, arrival_ms: i64) {
         self.tell_ahead();
-        self.close(arrival_ms);
+        self.each_session(|running| running.close(arrival_ms));
+    }
+
+    /// Nothing came for a while, at this time.
+    pub(super) fn quiet(&mut self, now_ms: i64) {
+        let tells_turn_end = self.dialect.tells_turn_end();
+        self.each_session(|running| {
+            let emitter = &mut running.emitter;
+            running.normalizer.rest(emitter);
+            if !tells_turn_end {
+                emitter.arrive_at_end(now_ms);
+                emitter.quiet();
+            }
+        });
     }
 
     fn close(&mut self, arrival_ms: i64) {
@@ -180,7 +198,7 @@ impl Running {
         emitter.make_untold_edit();
         emitter.rest_at_end();
         // What came of the source goes on no more, also where its format has no words for that.
-        if emitter.report.events > 0 && !emitter.has_ended {
+        if emitter.has_told() && !emitter.has_ended {
             emitter.time_ms = emitter.newest_ms.max(arrival_ms);
             match self.dialect.ending() {
                 Ending::OfFile => emitter.end_of_file(),

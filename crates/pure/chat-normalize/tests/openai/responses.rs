@@ -251,6 +251,14 @@ fn a_response_that_an_error_ended_fails_once() {
         "end failed",
     ];
     assert_eq!(responses(&lines), expected);
+    // Some say it the other way round; another error is another.
+    let turned = [&lines[..2], &[lines[3].clone(), lines[2].clone()]].concat();
+    let usage_first = ["turn user", "user Hi", "usage response 9/0"];
+    let error = "error insufficient_quota no quota";
+    assert_eq!(
+        responses(&turned),
+        [&usage_first[..], &[error, "end failed"]].concat()
+    );
     // The same is asked again, and a server may give the answer the same id.
     let message = json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi"}]});
     lines.extend([asked, response("r1", "incomplete", &[message])]);

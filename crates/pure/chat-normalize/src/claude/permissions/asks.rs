@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::QUESTION_TOOL;
 use crate::claude::session::Call;
+use crate::claude::tools;
 use crate::emit::{Emitter, Place};
 use crate::form;
 use crate::recent::Recent;
@@ -216,6 +217,7 @@ impl Asks {
             request_id: request_id.clone(),
             tool_call_id: Some(call_id.to_owned()),
             tool_name: name.to_owned(),
+            kind: Some(tools::kind(name).to_owned()),
             args: known(args),
             ..PermissionRequest::default()
         };

@@ -173,6 +173,7 @@ impl Session {
     /// The call `id` was never made: it has no result, and nothing that was asked about it is open. Nothing goes on within
     /// it.
     pub(super) fn take_back_call(&mut self, emitter: &mut Emitter, id: &str) {
+        self.forget_running(id);
         let native_id = self.open_calls.native_id(id).map(str::to_owned);
         if let Some(call) = native_id.and_then(|native_id| self.calls.remove(&native_id)) {
             let mut over = vec![call.id.clone()];

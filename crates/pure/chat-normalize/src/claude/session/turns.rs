@@ -117,6 +117,7 @@ impl Session {
         self.close_parts(emitter);
         self.close_each(emitter, outcome, true);
         self.close_every_call(emitter);
+        self.end_background(emitter);
         emitter.in_background(false);
     }
 

@@ -5,6 +5,8 @@ use chat_event::payload::{Compaction, SessionStart};
 use serde_json::{Map, Value};
 
 use super::{ClaudeStream, FORMAT, attempt, progress};
+use crate::claude::side_lines;
+use crate::claude::task_end::hides_ends;
 use crate::emit::{Emitter, Place};
 use crate::value::{count_of, list_of, str_of, text_of};
 
@@ -86,16 +88,7 @@ impl ClaudeStream {
                     .to_owned();
                 self.task_progress(emitter, line, place, text);
             }
-            "task_updated" => {
-                let patch = line.get("patch").unwrap_or(&Value::Null);
-                match text_of(patch, "error") {
-                    Some(error) => {
-                        self.task_progress(emitter, line, place, format!("failed: {error}"))
-                    }
-                    // The notification that follows says the same.
-                    None => emitter.pass_over("system/task_updated"),
-                }
-            }
+            "task_updated" => self.task_updated(emitter, line, place),
             "task_notification" => {
                 self.task_ended(emitter, line, place);
             }
@@ -107,8 +100,26 @@ impl ClaudeStream {
             "thinking_tokens" => emitter.pass_over("system/thinking_tokens"),
             // The lines around it say what is busy and what is idle.
             "session_state_changed" => emitter.pass_over("system/session_state_changed"),
-            kind
-            @ ("informational" | "notification" | "local_command_output" | "memory_recall") => {
+            kind @ ("elicitation_complete"
+            | "commands_changed"
+            | "control_request_progress"
+            | "worker_shutting_down") => emitter.pass_over(&format!("system/{kind}")),
+            "memory_recall" => side_lines::recalled(emitter, place, list_of(line, "memories")),
+            kind @ ("files_persisted" | "plugin_install" | "mirror_error") => {
+                let why = text_of(line, "error").map(str::to_owned);
+                let failed = list_of(line, "failed").iter();
+                let mut failed = failed.filter_map(|file| text_of(file, "filename"));
+                let why = why.or_else(|| failed.next().map(|file| format!("{file} is not kept")));
+                match why {
+                    Some(why) => {
+                        let what = text_of(line, "name").unwrap_or(kind);
+                        let text = format!("{}: {why}", what.replace('_', " "));
+                        emitter.notice("warning", place, "claude-code", text);
+                    }
+                    None => emitter.pass_over(&format!("system/{kind}")),
+                }
+            }
+            kind @ ("informational" | "notification" | "local_command_output") => {
                 let text = ["content", "text", "message", "output"]
                     .iter()
                     .find_map(|key| text_of(line, key));
@@ -127,8 +138,12 @@ impl ClaudeStream {
                 self.session.retract(emitter, place, retracted);
                 let text = text_of(line, "content").unwrap_or("the model refused");
                 emitter.notice("warning", place, "claude-code", text.to_owned());
+                // Where a sub-agent's answer was refused, another model gave that answer alone.
+                let of_session = str_of(line, "scope") != Some("local");
                 let facts = SessionStart {
-                    model: text_of(line, "fallback_model").map(str::to_owned),
+                    model: text_of(line, "fallback_model")
+                        .filter(|_| of_session)
+                        .map(str::to_owned),
                     ..SessionStart::default()
                 };
                 if facts.model.is_some() {
@@ -144,6 +159,7 @@ impl ClaudeStream {
         self.reset = None;
         let version = text_of(line, "claude_code_version");
         self.has_version |= version.is_some();
+        self.session.hides_ends = version.is_some_and(hides_ends);
         let agent = match version {
             Some(version) => format!("Claude Code {version}"),
             None => "Claude Code".to_owned(),
@@ -226,7 +242,8 @@ impl ClaudeStream {
         } else {
             "warning"
         };
-        let notice = emitter.notice(level, place, "hook", format!("{name}: {outcome}"));
+        let text = format!("{name}: {outcome}{}", side_lines::hook_said(line));
+        let notice = emitter.notice(level, place, "hook", text);
         if let chat_event::Payload::Notice(notice) = &mut notice.payload {
             for key in ["exit_code", "output", "stdout", "stderr"] {
                 let value = line

@@ -58,7 +58,7 @@ impl ClaudeTranscript {
                     }
                 }
             }
-            "api_refusal" | "model_refusal_fallback" => {
+            "api_refusal" | "model_refusal_fallback" | "model_refusal_no_fallback" => {
                 let retracted = list_of(line, "retractedMessageUuids");
                 self.session.retract(emitter, &place, retracted);
                 let text = text_of(line, "content")
@@ -66,7 +66,12 @@ impl ClaudeTranscript {
                     .unwrap_or("the model refused");
                 emitter.notice("warning", &place, "claude-code", text);
             }
-            "informational" | "away_summary" | "" if !content.is_empty() => {
+            "informational"
+            | "away_summary"
+            | "bridge_status"
+            | "permission_retry"
+            | "scheduled_task_fire"
+            | "" if !content.is_empty() => {
                 let level = if matches!(str_of(line, "level"), Some("warning" | "error")) {
                     "warning"
                 } else {

@@ -24,16 +24,7 @@ impl ClaudeTranscript {
         if let Some(uuid) = text_of(line, "uuid") {
             let left = self.tree.turn(uuid, text_of(line, "parentUuid"), &id);
             if !left.is_empty() {
-                let text = match left.len() {
-                    1 => "the user went back: the turn before this line was left".to_owned(),
-                    n => format!("the user went back: {n} turns before this line were left"),
-                };
-                let notice = emitter.notice("info", &Place::default(), "branch", text);
-                if let Payload::Notice(notice) = &mut notice.payload {
-                    notice
-                        .extra
-                        .insert("leftTurnIds", Json::from(Value::from(left)));
-                }
+                emitter.went_back(left.len(), left);
             }
         }
         self.worked_ms = self.last_ms;

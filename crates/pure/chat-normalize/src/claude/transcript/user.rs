@@ -43,11 +43,10 @@ impl ClaudeTranscript {
                         "tool_result" => {
                             self.waits |= chain.is_none() && !is_meta(line);
                             self.call_is_over(emitter, block);
+                            let ran = self.session.runs_in_background();
                             self.session
                                 .tool_result(emitter, &place, block, details, Some(line));
-                            if chain.is_none() {
-                                self.note_tasks(emitter, line, details);
-                            }
+                            self.background_changed(emitter, ran);
                         }
                         "text" => texts.push(str_of(block, "text").unwrap_or("")),
                         "image" | "document" => {}

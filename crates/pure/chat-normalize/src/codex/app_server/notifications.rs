@@ -95,6 +95,11 @@ impl CodexAppServer {
                 self.session.reviewed(emitter, &scope, params);
             }
             "thread/closed" => self.closed(emitter, thread),
+            "thread/reverted" if self.session.is_main(thread) => {
+                let turns = list_of(params, "turnIds").iter();
+                let turns: Vec<&str> = turns.filter_map(Value::as_str).collect();
+                self.session.set_back_behind(emitter, &turns);
+            }
             "serverRequest/resolved" => {
                 let native = params.get("requestId").map(id_text).unwrap_or_default();
                 self.session.asks.answered(emitter, &native);
@@ -185,7 +190,7 @@ fn number_of(params: &Value, key: &str) -> u32 {
 }
 
 fn is_plumbing(method: &str) -> bool {
-    const PREFIXES: [&str; 18] = [
+    const PREFIXES: [&str; 30] = [
         "codex/event/",
         "account/",
         "app/",
@@ -204,6 +209,18 @@ fn is_plumbing(method: &str) -> bool {
         "windowsSandbox/",
         "autoApprovalReview/",
         "thread/goal/",
+        "thread/archived",
+        "thread/attachment/",
+        "thread/deleted",
+        "thread/environment/",
+        "thread/prediction/",
+        "thread/project/",
+        "thread/queue/",
+        "thread/section/",
+        "thread/unarchived",
+        "thread/realtime/sdp",
+        "turn/moderationMetadata",
+        "rawResponseItem/",
     ];
     PREFIXES.iter().any(|prefix| method.starts_with(prefix))
         || matches!(

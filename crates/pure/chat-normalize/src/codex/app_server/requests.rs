@@ -6,9 +6,45 @@ use super::CodexAppServer;
 use super::wire::id_text;
 use crate::codex::asks::About;
 use crate::emit::Emitter;
-use crate::value::{str_of, text_of};
+use crate::value::{count_of, list_of, str_of, text_of};
 
 impl CodexAppServer {
+    /// The client asks.
+    pub(super) fn client_asks(
+        &mut self,
+        emitter: &mut Emitter,
+        method: &str,
+        id: Option<&Value>,
+        params: &Value,
+    ) {
+        if method == "thread/rollback"
+            && let (Some(id), Some(n_turns)) = (id, count_of(params, "numTurns"))
+        {
+            let n_turns = usize::try_from(n_turns).unwrap_or(usize::MAX);
+            self.rollbacks.insert(id_text(id), n_turns);
+        }
+        emitter.pass_over("request of the client");
+    }
+
+    /// What the server answers of a thread: it may have been set back.
+    fn is_set_back(&mut self, emitter: &mut Emitter, native: &str, result: &Value, thread: &Value) {
+        let asked = self.rollbacks.remove(native);
+        let id = text_of(thread, "id").unwrap_or("");
+        if !self.session.is_main(id) {
+            return;
+        }
+        // Who takes a thread up is told its model as well.
+        match (asked, result.get("model")) {
+            (Some(n_turns), _) => self.session.set_back_by(emitter, n_turns),
+            (None, None) => {
+                let turns = list_of(thread, "turns").iter();
+                let turns: Vec<&str> = turns.filter_map(|turn| text_of(turn, "id")).collect();
+                self.session.made_of(emitter, &turns);
+            }
+            (None, Some(_)) => {}
+        }
+    }
+
     /// The server asks.
     pub(super) fn request(
         &mut self,
@@ -92,10 +128,12 @@ impl CodexAppServer {
             .filter(|thread| thread.is_object());
         match (thread, message.get("error")) {
             (Some(thread), _) if !by_client => {
-                let model = result.and_then(|result| text_of(result, "model"));
-                self.thread(emitter, thread, model);
+                let result = result.unwrap_or(&Value::Null);
+                self.thread(emitter, thread, text_of(result, "model"));
+                self.is_set_back(emitter, &native, result, thread);
             }
             (_, Some(error)) if !by_client => {
+                self.rollbacks.remove(&native);
                 let text = str_of(error, "message").unwrap_or("the request failed");
                 let place = self.session.scope("", None).place;
                 emitter.notice("warning", &place, "codex", text);

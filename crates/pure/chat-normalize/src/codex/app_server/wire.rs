@@ -43,14 +43,34 @@ pub(crate) fn is_app_server_line(value: &Value) -> Option<bool> {
     .then_some(true)
 }
 
-/// The thread that a line names.
+/// The thread that a line names; of a sub-agent's beginning, the one that it works for.
 pub(crate) fn thread_of(value: &Value) -> Option<&str> {
     let (message, by_client) = unwrap(value);
     if by_client {
         return None;
     }
     let params = message.get("params").or_else(|| message.get("result"))?;
-    text_of(params, "threadId").or_else(|| text_of(params.get("thread")?, "id"))
+    text_of(params, "threadId").or_else(|| {
+        let thread = params.get("thread")?;
+        parent_of(thread)
+            .flatten()
+            .or_else(|| text_of(thread, "id"))
+    })
+}
+
+/// Whether a thread is a sub-agent's, and the thread it works for, where it names that.
+pub(super) fn parent_of(thread: &Value) -> Option<Option<&str>> {
+    if let Some(parent) = text_of(thread, "parentThreadId") {
+        return Some(Some(parent));
+    }
+    let source = thread.get("source")?;
+    let agent = source.get("subAgent").or_else(|| source.get("subagent"))?;
+    let spawned = agent
+        .get("thread_spawn")
+        .or_else(|| agent.get("threadSpawn"));
+    Some(spawned.and_then(|spawned| {
+        text_of(spawned, "parent_thread_id").or_else(|| text_of(spawned, "parentThreadId"))
+    }))
 }
 
 /// A message's own time.

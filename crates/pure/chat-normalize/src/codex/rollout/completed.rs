@@ -58,8 +58,8 @@ impl CodexRollout {
                 emitter.pass_over("item imageview");
             }
             _ => {
-                if kind == "commandexecution" {
-                    self.note_shell(item, Source::Item);
+                if kind == "commandexecution" && self.is_shell_told(item, Source::Item) {
+                    return emitter.pass_over("shell command that is told");
                 }
                 match (kind.as_str(), text_of(item, "review")) {
                     ("exitedreviewmode", Some(words)) => {
@@ -84,12 +84,11 @@ impl CodexRollout {
         self.items.contains(kind) || self.items.contains("usermessage")
     }
 
-    /// Takes note of a command that the person ran: a message tells it again.
-    pub(super) fn note_shell(&mut self, item: &Value, source: Source) {
+    /// Whether the item is a command that the person ran and that was told; a message tells it, too, behind it or, where it
+    /// was stopped, before.
+    pub(super) fn is_shell_told(&mut self, item: &Value, source: Source) -> bool {
         let by_person = text_of(item, "source").is_some_and(|by| by.starts_with("user"));
-        if by_person {
-            self.is_news(source, "shell", &script_of(&command_of(item)));
-        }
+        by_person && !self.is_news(source, "shell", &script_of(&command_of(item)))
     }
 
     /// Whether the call `native` waits for its output. An image that was viewed is there, and its item is without it.

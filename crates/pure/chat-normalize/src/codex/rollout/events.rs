@@ -47,8 +47,10 @@ impl CodexRollout {
                 self.thoughts(emitter, event, Source::Event);
             }
             "token_count" => self.token_count(emitter, event),
+            "exec_command_end" if self.is_shell_told(event, Source::Event) => {
+                emitter.pass_over("shell command that is told");
+            }
             "exec_command_end" => {
-                self.note_shell(event, Source::Event);
                 self.event_item(emitter, "CommandExecution", event);
             }
             "patch_apply_end" => self.event_item(emitter, "FileChange", event),
@@ -112,11 +114,9 @@ impl CodexRollout {
                 emitter.notice("info", &place, "codex", words);
             }
             "thread_rolled_back" => {
-                let n_turns = event.get("num_turns").and_then(Value::as_u64).unwrap_or(1);
-                let place = self.session.scope("", turn).place;
-                let turns = if n_turns == 1 { "turn" } else { "turns" };
-                let words = format!("went back {n_turns} {turns}: the agent knows no more of them");
-                emitter.notice("info", &place, "codex", words);
+                let n_turns = count_of(event, "num_turns").unwrap_or(1);
+                let n_turns = usize::try_from(n_turns).unwrap_or(usize::MAX);
+                self.session.set_back_by(emitter, n_turns);
             }
             // Their beginnings are in the calls; what else they say is elsewhere, or is about the account.
             "exec_command_begin"

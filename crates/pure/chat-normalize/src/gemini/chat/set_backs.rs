@@ -2,11 +2,10 @@
 
 use std::collections::HashSet;
 
-use chat_event::{Json, Payload};
 use serde_json::Value;
 
 use super::GeminiChat;
-use crate::emit::{Emitter, Line, Place, hash};
+use crate::emit::{Emitter, Line, hash};
 
 /// A set-back that may be none.
 #[derive(Debug)]
@@ -83,12 +82,6 @@ impl GeminiChat {
             1 => "the conversation was set back: 1 message was left".to_owned(),
             n => format!("the conversation was set back: {n} messages were left"),
         };
-        let notice = emitter.notice("info", &Place::default(), "branch", text);
-        if let Payload::Notice(notice) = &mut notice.payload
-            && !turns.is_empty()
-        {
-            let turns = Json::from(Value::from(turns));
-            notice.extra.insert("leftTurnIds", turns);
-        }
+        emitter.set_back(text, turns);
     }
 }

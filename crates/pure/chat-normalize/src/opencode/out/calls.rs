@@ -217,10 +217,15 @@ impl OpenCodeOut {
 
     pub(super) fn result(&mut self, event: &ChatEvent, result: &ToolResult) {
         let id = &result.tool_call_id;
-        if let Some(scope) = self.scope_of_call.get(id) {
+        if let Some(scope) = self.scope_of_call.get(id).filter(|_| !result.goes_on()) {
             self.close_scope(*scope);
         }
-        let Some(call) = self.calls.get_mut(id) else {
+        let call = self.calls.get(id);
+        // On the bus a call is over when what it began goes on in the background.
+        if result.background == Some(false) && call.is_none_or(Call::is_over) {
+            return self.leave_out("the end of what ran in the background");
+        }
+        let Some(call) = call else {
             return self.keep_early(id, event);
         };
         if call.is_over() {

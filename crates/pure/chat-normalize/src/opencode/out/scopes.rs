@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::spent::Spent;
 use super::{OpenCodeOut, ids};
+use crate::value::rfc3339_of_millis;
 
 /// Sub-agents of sub-agents: deeper ones stand in the session of the deepest that has one.
 const MAX_DEPTH: usize = 32;
@@ -197,7 +198,8 @@ impl OpenCodeOut {
             .title
             .clone()
             .or_else(|| self.about.title.clone().filter(|_| scope == 0));
-        let title = title.unwrap_or_else(|| format!("New session - {}", iso(created_ms)));
+        let title =
+            title.unwrap_or_else(|| format!("New session - {}", rfc3339_of_millis(created_ms)));
         let slug = of.id.get(4..16).unwrap_or("session").to_owned();
         let mut info = json!({
             "id": of.id,
@@ -292,41 +294,5 @@ impl OpenCodeOut {
         if self.say_idle(scope) {
             self.session_updated(scope);
         }
-    }
-}
-
-/// A time as OpenCode writes it into the titles of new sessions.
-fn iso(now_ms: i64) -> String {
-    let now_ms = now_ms.clamp(0, 253_402_300_799_999);
-    let (days, ms) = (now_ms / 86_400_000, now_ms % 86_400_000);
-    // The proleptic Gregorian calendar, in years that begin in March.
-    let shifted = days + 719_468;
-    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * march + 2) / 5 + 1;
-    let month = if march < 10 { march + 3 } else { march - 9 };
-    let year = year + era * 400 + i64::from(month <= 2);
-    let (hour, minute) = (ms / 3_600_000, ms / 60_000 % 60);
-    let (second, ms) = (ms / 1000 % 60, ms % 1000);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_written_as_they_are_read() {
-        for now_ms in [0, 1_709_209_845_678, 1_795_294_338_342, 951_782_400_000] {
-            let text = iso(now_ms);
-            assert_eq!(
-                crate::value::millis_of_rfc3339(&text),
-                Some(now_ms),
-                "{text}"
-            );
-        }
-        assert_eq!(iso(1_795_294_338_342), "2026-11-21T20:52:18.342Z");
     }
 }

@@ -5,8 +5,9 @@ use chat_event::{Extra, Json};
 use serde_json::Value;
 
 use super::{Session, Turn};
-use crate::emit::Emitter;
+use crate::emit::{Emitter, Place};
 use crate::opencode::parts::Prompt;
+use crate::value::text_of;
 
 impl Session {
     /// Writes the prompt that was put together.
@@ -34,6 +35,13 @@ impl Session {
         if let Some(message) = self.messages.get_mut(&prompt.message_id) {
             message.turn_id.clone_from(&place.turn_id);
         }
+        if let Some(turn_id) = place.turn_id.clone().filter(|_| root) {
+            self.set_backs.begin(&prompt.message_id, turn_id);
+        }
+        if prompt.ran && root {
+            let turn_id = place.turn_id.clone();
+            self.ran = turn_id.map(|turn_id| (turn_id, prompt.message_id.clone()));
+        }
         if prompt.says_something() {
             let attachments = (!prompt.attachments.is_empty())
                 .then(|| Json::from(&Value::Array(prompt.attachments.clone())));
@@ -55,6 +63,27 @@ impl Session {
         emitter.time_ms = now_ms;
     }
 
+    /// The user ran the command of the call that comes now, in its turn: it is what they said.
+    pub(crate) fn tell_ran(&mut self, emitter: &mut Emitter, place: &Place, input: &Value) {
+        let Some(command) = text_of(input, "command") else {
+            return;
+        };
+        if place.parent_tool_call_id.is_none()
+            && let Some((turn_id, message_id)) = self.ran.take()
+            && place.turn_id.as_ref() == Some(&turn_id)
+        {
+            let payload = UserMessage {
+                text: format!("!{command}").into(),
+                ..UserMessage::default()
+            };
+            let place = Place {
+                turn_id: Some(turn_id),
+                ..Place::default()
+            };
+            self.add(emitter, &message_id, "said", &place, payload);
+        }
+    }
+
     /// The turn that a prompt opens, or the one that was opened for it.
     fn turn_of_prompt(&mut self, emitter: &mut Emitter, prompt: &Prompt) -> String {
         self.close_idle(emitter);
@@ -64,7 +93,7 @@ impl Session {
             turn.guessed = false;
             return turn.id.clone();
         }
-        let trigger = if prompt.says_something() {
+        let trigger = if prompt.is_a_persons() {
             "user"
         } else {
             "system"

@@ -1,0 +1,192 @@
+//! What Copilot CLI asks a person: leave for a call, a question, a form, whether a plan is to be carried out.
+
+use std::collections::BTreeMap;
+
+use chat_event::payload::{
+    PermissionRequest, PermissionResolved, Question, QuestionOption, QuestionRequest,
+    QuestionResolved,
+};
+use chat_event::{Extra, Json};
+use serde_json::Value;
+
+use super::Copilot;
+use crate::emit::{Emitter, Place};
+use crate::form;
+use crate::value::{is_true, list_of, str_of, text_of};
+use crate::words::one_line;
+
+/// What waits for an answer.
+#[derive(Debug)]
+pub(super) struct Ask {
+    request_id: String,
+    place: Place,
+    is_question: bool,
+}
+
+/// By the ids that the source gives them.
+pub(super) type Asks = BTreeMap<String, Ask>;
+
+impl Copilot {
+    /// `permission.requested` and `exit_plan_mode.requested`.
+    pub(super) fn asks_leave(&mut self, emitter: &mut Emitter, data: &Value) {
+        let asked = data.get("permissionRequest").unwrap_or(data);
+        let kind = match data.get("permissionRequest") {
+            Some(asked) => str_of(asked, "kind").unwrap_or(""),
+            None => "exit_plan_mode",
+        };
+        let call = text_of(asked, "toolCallId").or_else(|| text_of(data, "toolCallId"));
+        let name = call
+            .and_then(|call| self.track.waiting(call))
+            .map(|call| call.name.clone());
+        let keys = [
+            "fullCommandText",
+            "fileName",
+            "path",
+            "url",
+            "toolName",
+            "summary",
+        ];
+        let about = keys.iter().find_map(|key| text_of(asked, key));
+        let request = PermissionRequest {
+            tool_call_id: call.map(|call| self.track.id_of_next(call)),
+            tool_name: name.unwrap_or_else(|| kind.to_owned()),
+            title: about.or_else(|| text_of(asked, "intention")).map(one_line),
+            reason: text_of(asked, "warning").map(str::to_owned),
+            ..PermissionRequest::default()
+        };
+        let Some(ask) = self.begin_ask(emitter, data, false) else {
+            return;
+        };
+        let request = PermissionRequest {
+            request_id: ask.request_id.clone(),
+            ..request
+        };
+        emitter.add_as(&format!("{}:ask", ask.request_id), &ask.place, request);
+    }
+
+    /// `user_input.requested` and `elicitation.requested`.
+    pub(super) fn asks_question(&mut self, emitter: &mut Emitter, data: &Value) {
+        let call = text_of(data, "toolCallId").map(|call| self.track.id_of_next(call));
+        let questions = match text_of(data, "question") {
+            Some(text) => {
+                let choices = list_of(data, "choices").iter().filter_map(Value::as_str);
+                let options = choices.map(|choice| QuestionOption {
+                    label: choice.to_owned(),
+                    ..QuestionOption::default()
+                });
+                vec![Question {
+                    text: text.to_owned(),
+                    options: options.collect(),
+                    ..Question::default()
+                }]
+            }
+            None => form::questions_of(
+                text_of(data, "elicitationSource"),
+                str_of(data, "message").unwrap_or(""),
+                data.get("requestedSchema"),
+                text_of(data, "url"),
+            ),
+        };
+        let Some(ask) = self.begin_ask(emitter, data, true) else {
+            return;
+        };
+        let request = QuestionRequest {
+            answerable: None,
+            request_id: ask.request_id.clone(),
+            tool_call_id: call,
+            questions,
+            extra: Extra::default(),
+        };
+        emitter.add_as(&format!("{}:ask", ask.request_id), &ask.place, request);
+    }
+
+    fn begin_ask(
+        &mut self,
+        emitter: &mut Emitter,
+        data: &Value,
+        is_question: bool,
+    ) -> Option<&Ask> {
+        let native = text_of(data, "requestId").unwrap_or("").to_owned();
+        if self.asks.contains_key(&native) {
+            emitter.pass_over("what is asked again");
+            return None;
+        }
+        let ask = Ask {
+            request_id: self.track.numbered(&native),
+            place: self.track.place(),
+            is_question,
+        };
+        Some(&*self.asks.entry(native).or_insert(ask))
+    }
+
+    /// The answer to any of them.
+    pub(super) fn answers(&mut self, emitter: &mut Emitter, data: &Value) {
+        let Some(ask) = self.asks.remove(text_of(data, "requestId").unwrap_or("")) else {
+            return emitter.pass_over("an answer to nothing");
+        };
+        if ask.is_question {
+            let answer = ["answer", "content"].iter().find_map(|key| data.get(*key));
+            let answer = answer.filter(|answer| !answer.is_null());
+            let declined = matches!(str_of(data, "action"), Some("decline" | "cancel"));
+            let outcome = match (answer, declined) {
+                (_, true) | (None, _) => "rejected",
+                (Some(_), false) => "answered",
+            };
+            return ask.close_question(emitter, answer, outcome);
+        }
+        let result = data.get("result").unwrap_or(data);
+        let (decision, scope, by) = match str_of(result, "kind") {
+            Some("approved") => ("allow", "once", "user"),
+            Some("approved-for-session") => ("allow", "session", "user"),
+            Some(kind) if kind.starts_with("approved") => ("allow", "always", "user"),
+            Some("cancelled") => ("cancel", "once", "user"),
+            Some("denied-interactively-by-user") => ("deny", "once", "user"),
+            Some("denied-by-permission-request-hook") => ("deny", "once", "hook"),
+            Some(_) => ("deny", "once", "rule"),
+            None if is_true(result, "approved") => ("allow", "once", "user"),
+            None => ("deny", "once", "user"),
+        };
+        let message = text_of(result, "feedback").or_else(|| text_of(result, "message"));
+        let resolved = PermissionResolved {
+            request_id: ask.request_id.clone(),
+            decision: decision.to_owned(),
+            scope: Some(scope.to_owned()),
+            by: Some(by.to_owned()),
+            message: message.map(str::to_owned),
+            extra: Extra::default(),
+        };
+        emitter.add_as(&format!("{}:answer", ask.request_id), &ask.place, resolved);
+    }
+
+    /// The turn is over: nothing waits in it any more.
+    pub(super) fn expire(&mut self, emitter: &mut Emitter) {
+        for ask in std::mem::take(&mut self.asks).into_values() {
+            if ask.is_question {
+                ask.close_question(emitter, None, "expired");
+                continue;
+            }
+            let resolved = PermissionResolved {
+                request_id: ask.request_id.clone(),
+                decision: "cancel".to_owned(),
+                ..PermissionResolved::default()
+            };
+            emitter.add_as(&format!("{}:answer", ask.request_id), &ask.place, resolved);
+        }
+    }
+}
+
+impl Ask {
+    fn close_question(self, emitter: &mut Emitter, answers: Option<&Value>, outcome: &str) {
+        let resolved = QuestionResolved {
+            request_id: self.request_id.clone(),
+            answers: answers.map(Json::from),
+            outcome: outcome.to_owned(),
+            extra: Extra::default(),
+        };
+        emitter.add_as(
+            &format!("{}:answer", self.request_id),
+            &self.place,
+            resolved,
+        );
+    }
+}
