@@ -198,6 +198,9 @@ payload_struct! {
         duration_ms: Option<u64> = "durationMs" optional,
         /// A command's exit code.
         exit_code: Option<i64> = "exitCode" optional,
+        /// Of what goes on in the background: `true` where this result only says that it began there, `false` where it tells
+        /// how that ended. The second stands in the place of the first; what the first gave stays where it gives `null`.
+        background: Option<bool> = "background" optional,
         /// The rhythm of compacted output.
         timing: Option<Json> = "timing" optional,
         /// The `seq`s this event stands for after compaction.
@@ -392,6 +395,8 @@ payload_struct! {
         tool_call_id: Option<String> = "toolCallId" optional,
         /// The tool it is about.
         tool_name: String = "toolName" default,
+        /// What sort of tool that is, as in `tool_call`.
+        kind: Option<String> = "kind" optional,
         /// One line a reader would understand.
         title: Option<String> = "title" optional,
         /// The arguments it would use.
@@ -601,6 +606,32 @@ impl ToolResult {
     pub fn is_missing(&self) -> bool {
         let code = self.error.as_ref().and_then(|error| error.code.as_deref());
         code == Some("no_result")
+    }
+
+    /// Whether it is not the end: what the call began goes on in the background.
+    pub fn goes_on(&self) -> bool {
+        self.background == Some(true) && self.error.is_none()
+    }
+
+    /// What the call gave, where an earlier result gave `before`: how something in the background ended may be told without
+    /// what it gave.
+    ///
+    /// ```
+    /// use chat_event::{Json, payload::ToolResult};
+    ///
+    /// let mut end = ToolResult { background: Some(false), ..ToolResult::default() };
+    /// let printed = Json::string("Listening");
+    /// assert_eq!(end.given(Some(&printed)), printed);
+    /// end.result = Json::string("Found 2");
+    /// assert_eq!(end.given(Some(&printed)), end.result);
+    /// ```
+    #[must_use]
+    pub fn given(&self, before: Option<&Json>) -> Json {
+        let says_nothing = self.background == Some(false) && self.result.is_null();
+        before
+            .filter(|_| says_nothing)
+            .unwrap_or(&self.result)
+            .clone()
     }
 
     /// Whether nothing had come of the call: it says that there is no result, or that the call was stopped, and what it

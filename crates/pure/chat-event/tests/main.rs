@@ -14,3 +14,4 @@ mod jsonl;
 mod lists;
 mod many_keys;
 mod schema;
+mod standing;

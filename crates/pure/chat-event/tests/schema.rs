@@ -45,7 +45,7 @@ const PAYLOADS: &[(&str, &str)] = &[
     ),
     (
         "tool_result",
-        r#"{"toolCallId":"t1","result":[1,{"b":1e5,"a":null}],"error":{"code":"E","message":"§"},"summary":"§","durationMs":1,"exitCode":-1,"timing":[[0,1]],"span":[2,3]}"#,
+        r#"{"toolCallId":"t1","result":[1,{"b":1e5,"a":null}],"error":{"code":"E","message":"§"},"summary":"§","durationMs":1,"exitCode":-1,"background":false,"timing":[[0,1]],"span":[2,3]}"#,
     ),
     (
         "agent_message",
@@ -83,7 +83,7 @@ const PAYLOADS: &[(&str, &str)] = &[
     ),
     (
         "permission_request",
-        r#"{"requestId":"r","toolCallId":"t1","toolName":"Bash","title":"§","args":{"b":1,"a":2},"options":[{"id":"1","label":"§","kind":"allow_once"}],"reason":"§"}"#,
+        r#"{"requestId":"r","toolCallId":"t1","toolName":"Bash","kind":"execute","title":"§","args":{"b":1,"a":2},"options":[{"id":"1","label":"§","kind":"allow_once"}],"reason":"§"}"#,
     ),
     (
         "permission_resolved",

@@ -4,6 +4,7 @@
 
 mod asked;
 mod call;
+mod progress;
 mod text;
 mod turn_end;
 
@@ -11,6 +12,7 @@ use chat_event::{Body, Json, payload};
 
 pub use asked::{PermissionBlock, QuestionBlock};
 pub use call::{FileEditBlock, ToolCallBlock};
+pub use progress::ProgressBlock;
 pub use text::{Align, TextBlock, TextKind, ThinkingBlock};
 pub use turn_end::TurnEndBlock;
 
@@ -92,8 +94,8 @@ pub enum BlockBody {
     Question(Box<QuestionBlock>),
     /// The newest plan of its turn.
     Plan(Vec<payload::PlanEntry>),
-    /// How far a long step is.
-    Progress(payload::Progress),
+    /// How far a long step is, or was.
+    Progress(ProgressBlock),
     /// Another agent took over.
     AgentSwitch(payload::AgentSwitch),
     /// The turn was stopped.

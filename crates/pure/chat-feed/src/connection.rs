@@ -9,13 +9,16 @@
 //! | Loading | the last page | Connecting; Polling where sockets were refused three times |
 //! | Loading, CatchUp, Polling, Absent | 400, 401, 403, 426 | Fatal |
 //! | Loading, CatchUp, Polling | 404: no such session, yet or any more | Absent |
-//! | Loading, CatchUp, Polling | the cursor is unknown, another epoch | from the beginning: Loading |
+//! | Loading, CatchUp, Polling | the cursor is unknown, another epoch | from the beginning: Loading; Backoff where it was just before |
+//! | Loading, CatchUp, Polling | the page that was here already, and there are more | Backoff |
+//! | Loading | the network is back | the page once more |
 //! | Loading, CatchUp, Polling | no answer, 429, 503, any other | Backoff, as long as was asked for at least |
 //! | Connecting | the socket is open | Opening, and says `open` |
 //! | Connecting, Opening | closed, or 10 s, 5 s without an answer | Backoff |
 //! | Opening | `hello` ok | Live |
 //! | Opening | `hello` behind, none | CatchUp; what the socket brings meanwhile is kept |
-//! | Opening, Live | `hello` reset, `reset` | from the beginning: Loading |
+//! | Opening, Live | `hello` reset, `reset` | from the beginning: Loading; Backoff where it was just before |
+//! | Opening | `err` | Backoff, as long as was asked for at least |
 //! | Live | a hole for 200 ms, `hb` above what is here | CatchUp |
 //! | Live | `lag` | CatchUp, then Opening |
 //! | Live | `gap` | marked, and on |
@@ -29,13 +32,11 @@
 
 mod backoff;
 mod follower;
-mod over;
 mod page;
 mod polling;
 
 pub use backoff::{Backoff, Liveness};
 pub use follower::Follower;
-pub use over::Over;
 pub use page::{Page, PageError};
 pub use polling::{REFUSED_SOCKETS, SOCKET_AGAIN_MS, absent_pause_ms, poll_pause_ms};
 

@@ -229,12 +229,6 @@ impl Feed {
         &self.turns
     }
 
-    /// The turn that the session is at: the last one, by the times they began at. What stands outside of turns is none.
-    pub fn newest_turn(&self) -> Option<&Turn> {
-        let turns = self.turns.iter().filter(|turn| turn.number > 0);
-        turns.reduce(|newest, turn| if turn.is_before(newest) { newest } else { turn })
-    }
-
     /// A turn by its name. One that has not begun at the moment the feed is of says nothing: who asks may know its name
     /// from a later one.
     pub fn turn(&self, turn: TurnIdx) -> &Turn {

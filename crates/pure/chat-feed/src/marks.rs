@@ -60,10 +60,30 @@ pub enum Stretch<'t> {
 
 /// Parts a text at what is to be marked. Tabs and line feeds are layout and not marked.
 pub fn stretches(text: &str) -> impl Iterator<Item = Stretch<'_>> {
+    parted(text, is_needed)
+}
+
+/// The same for sentences: what says where a word may be broken, or may not, is marked in code alone, where it would make
+/// another name of one.
+pub fn stretches_of_sentences(text: &str) -> impl Iterator<Item = Stretch<'_>> {
+    parted(text, |before, char, rest| {
+        is_needed(before, char, rest) || is_of_sentences(before, char, rest)
+    })
+}
+
+/// Whether anything of a text is to be marked.
+pub fn has_any(text: &str) -> bool {
+    first_hidden(text, 0, is_needed).is_some()
+}
+
+/// Whether a character that cannot be seen is spelling, by what stands before it, and by what it begins.
+type IsNeeded = fn(&str, char, &str) -> bool;
+
+fn parted(text: &str, is_needed: IsNeeded) -> impl Iterator<Item = Stretch<'_>> {
     let mut from = 0;
     std::iter::from_fn(move || {
         let rest = text.get(from..).filter(|rest| !rest.is_empty())?;
-        let (n_bytes, stretch) = match first_hidden(text, from) {
+        let (n_bytes, stretch) = match first_hidden(text, from, is_needed) {
             Some((at, char)) if at == from => (char.len_utf8(), Stretch::Hidden(char)),
             found => {
                 let plain = &rest[..found.map_or(text.len(), |(at, _)| at) - from];
@@ -109,7 +129,7 @@ fn written(text: &str, write: impl Fn(char, &mut String)) -> String {
 }
 
 /// Where the first one stands that is to be marked, behind so many bytes.
-fn first_hidden(text: &str, mut from: usize) -> Option<(usize, char)> {
+fn first_hidden(text: &str, mut from: usize, is_needed: IsNeeded) -> Option<(usize, char)> {
     let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t' | b'\n');
     from += text.as_bytes()[from..]
         .iter()
@@ -170,6 +190,11 @@ fn is_needed(before: &str, char: char, rest: &str) -> bool {
             base >= '\u{1000}' || matches!(base, '0'..='9' | '#' | '*' | '©' | '®')
         }),
         '\u{e0100}'..='\u{e01ef}' => last.is_some_and(is_han),
+        // Stand where a syllable lacks one of its letters.
+        '\u{115f}' | '\u{1160}' => is_by_jamo(before.chars().rev()) || is_by_jamo(rest),
+        '\u{3164}' | '\u{ffa0}' => {
+            last.is_some_and(is_single_jamo) || next.is_some_and(is_single_jamo)
+        }
         // They say to which of two directions signs belong that have none.
         '\u{34f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' => {
             is_right_to_left(before.chars().rev()) || is_right_to_left(rest)
@@ -177,6 +202,26 @@ fn is_needed(before: &str, char: char, rest: &str) -> bool {
         _ => false,
     }
 }
+
+/// The same of sentences, which are broken into lines.
+fn is_of_sentences(before: &str, char: char, rest: &str) -> bool {
+    let last = before.chars().next_back().filter(|&last| !is_hidden(last));
+    let next = rest.chars().nth(1).filter(|&next| !is_hidden(next));
+    let (Some(last), Some(next)) = (last, next) else {
+        return false;
+    };
+    match char {
+        '\u{ad}' => last.is_alphabetic() && next.is_alphabetic(),
+        // Within a word nothing is broken, so that nobody needs it there.
+        '\u{2060}' => {
+            let is_word =
+                |char: char| char.is_alphanumeric() && !is_unspaced(char) && !is_han(char);
+            !(last.is_whitespace() || next.is_whitespace() || is_word(last) && is_word(next))
+        }
+        _ => false,
+    }
+}
+
 /// Arabic and its kin, and the scripts of India and around it.
 fn joins(char: char) -> bool {
     matches!(char, '\u{600}'..='\u{109f}' | '\u{1700}'..='\u{1cff}' | '\u{a800}'..='\u{abff}')
@@ -199,6 +244,23 @@ fn is_mongolian(char: char) -> bool {
 
 fn is_han(char: char) -> bool {
     matches!(char, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// Letters that syllables are made of, but what stands for one that lacks.
+fn is_jamo(char: char) -> bool {
+    matches!(char, '\u{1100}'..='\u{115e}' | '\u{1161}'..='\u{11ff}' | '\u{a960}'..='\u{a97f}' | '\u{d7b0}'..='\u{d7ff}')
+}
+
+/// Whether such a letter is the next, or that behind what stands for another one.
+fn is_by_jamo(chars: impl Iterator<Item = char>) -> bool {
+    let mut near = chars.take(2);
+    let letter = near.find(|char| !matches!(char, '\u{115f}' | '\u{1160}'));
+    letter.is_some_and(is_jamo)
+}
+
+/// The same letters as they stand by themselves, wide or narrow.
+fn is_single_jamo(char: char) -> bool {
+    matches!(char, '\u{3131}'..='\u{3163}' | '\u{3165}'..='\u{318e}' | '\u{ffa1}'..='\u{ffdc}')
 }
 
 /// Whether the next letter is of a script that is written from right to left.
@@ -225,12 +287,32 @@ mod tests {
     use super::*;
 
     fn marked(text: &str) -> String {
-        stretches(text)
+        written_in(stretches(text))
+    }
+
+    fn written_in<'t>(stretches: impl Iterator<Item = Stretch<'t>>) -> String {
+        stretches
             .map(|stretch| match stretch {
                 Stretch::Plain(plain) => plain.to_owned(),
                 Stretch::Hidden(char) => format!("<{}>", name(char)),
             })
             .collect()
+    }
+
+    #[test]
+    fn where_a_line_may_be_broken_is_no_secret_in_a_sentence() {
+        let sentence = "Donau\u{ad}dampf\u{ad}schiff, 5\u{2060}–\u{2060}7 und漢\u{2060}字";
+        assert_eq!(written_in(stretches_of_sentences(sentence)), sentence);
+        assert!(has_any(sentence) && !has_any("Donau"));
+        for (text, shown) in [
+            ("user\u{ad}_name \u{ad}a", "user<U+00AD>_name <U+00AD>a"),
+            ("a\u{ad}\u{ad}b", "a<U+00AD><U+00AD>b"),
+            ("pass\u{2060}word", "pass<U+2060>word"),
+            ("a\u{202e}b\u{200b}", "a<U+202E>b<U+200B>"),
+        ] {
+            assert_eq!(written_in(stretches_of_sentences(text)), shown);
+        }
+        assert_eq!(marked("user\u{ad}name"), "user<U+00AD>name", "in code");
     }
 
     #[test]
@@ -262,6 +344,8 @@ mod tests {
             "សួស្តី\u{200b}ពិភពលោក",
             // To which words a sign belongs.
             "שלום\u{200f}! C++\u{200e} טוב، \u{61c}-5 سلام",
+            // Syllables that lack a letter.
+            "\u{115f}\u{1161} \u{1100}\u{1160} \u{115f}\u{1160}\u{11a8} \u{3164}ㄱㅏ\u{3164} \u{ffa0}\u{ffa1}",
         ] {
             assert_eq!(marked(text), text);
         }
@@ -278,9 +362,13 @@ mod tests {
             ("א\u{200f}\u{200e}\u{202e}ב", "א\u{200f}<U+200E><U+202E>ב"),
             ("ชา\u{200b}x", "ชา<U+200B>x"),
             ("x = 1 \u{200f}y", "x = 1 <U+200F>y"),
+            ("a\u{3164} 가\u{3164}", "a<U+3164> 가<U+3164>"),
+            ("가\u{115f}\u{1160}나", "가<U+115F><U+1160>나"),
         ] {
             assert_eq!(marked(text), shown);
         }
+        let many = "\u{1160}".repeat(9);
+        assert!(marked(&format!("\u{1100}{many}\u{11a8}")).contains("<U+1160><U+1160>"));
         let long = format!("🏴{}\u{e007f}", "\u{e0061}".repeat(7));
         assert!(marked(&long).starts_with("🏴<"));
     }

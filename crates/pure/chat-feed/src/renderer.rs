@@ -12,6 +12,7 @@ mod check;
 mod edited;
 mod hues;
 mod named;
+mod open;
 mod place;
 mod replica;
 mod says;
@@ -27,7 +28,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use chat_event::compaction::Folded;
-use chat_event::{ChatEvent, Payload, Standing};
+use chat_event::{ChatEvent, Outcome, Payload, Standing, Took};
 
 use crate::block::{Block, BlockBody, BlockId, EventIdx, ResponseIdx, TextIdx, TurnIdx};
 use crate::feed::{Feed, Link, NO_ROW, Slot, UsageCounted};
@@ -36,11 +37,13 @@ use crate::patch::FeedPatch;
 use crate::piece::Piece;
 use crate::projections::summary::usage::NewestUsage;
 use crate::retries::Retries;
+use crate::session::Turn;
 use asked_for::AskedFor;
 use asks::Ask;
 pub(crate) use began::MODEL_NOTICE;
 use edited::Edited;
 use hues::Hues;
+use open::Open;
 use place::Place;
 pub use replica::{Heard, Teller};
 pub(crate) use seen::{ByHash, Seen, hash};
@@ -100,6 +103,8 @@ pub struct ChatRenderer {
     /// What is asked for each call, by its id, whether the call is known or not.
     asked_for: HashMap<Box<str>, AskedFor, Keyed>,
     open_sides: OpenSides,
+    /// What goes on behind calls that left it to the background, by the call.
+    background: BTreeMap<BlockId, Open>,
     /// Open requests of no turn that are answered here: who asked waits for the answer, whatever turn ends meanwhile.
     free_asks: BTreeSet<BlockId>,
     /// The row of the newest plan, of each sub-agent and of the session itself.
@@ -107,8 +112,12 @@ pub struct ChatRenderer {
     agent_hues: Hues,
     /// The row of the session's beginning, the newest where it began again after its end.
     begun: Option<BlockId>,
-    /// What of it is past: when the newest turn began, and when the session ended.
+    /// Whether the session ended since that was made.
+    has_ended: bool,
+    /// How it stands, and what of it is past.
     standing: Standing,
+    /// The newest turn, by the times at which turns began.
+    newest_turn: Option<TurnIdx>,
     /// Whether its folder is a guess.
     is_cwd_guessed: bool,
     /// The row an event came to, by the hash of its id: for sources that take back what they sent.
@@ -137,6 +146,17 @@ impl ChatRenderer {
     /// What is shown.
     pub fn feed(&self) -> &Feed {
         &self.feed
+    }
+
+    /// The turn that the session is at: the last one, by the times they began at. What stands outside of turns is one, too, where
+    /// the session is there.
+    pub fn newest_turn(&self) -> Option<&Turn> {
+        self.newest_turn.map(|turn| self.feed.turn(turn))
+    }
+
+    /// How the newest turn ended, where that was told; that the log is at its own end tells nothing of it.
+    pub fn outcome(&self) -> Option<Outcome> {
+        self.standing.outcome()
     }
 
     /// How many events were taken, those seen twice left out.
@@ -203,7 +223,9 @@ impl ChatRenderer {
             history.begin(self.event, event.timestamp.filter(|_| !event.is_control()));
         }
         self.note_time(event);
-        self.perform(event);
+        let took = self.standing.take(event);
+        self.perform(event, took);
+        self.note_standing(event, took);
         for turn in std::mem::take(&mut self.feet_due) {
             self.foot_comes(turn);
         }
@@ -249,6 +271,10 @@ impl ChatRenderer {
             history.begin(self.event, None);
         }
         self.close_all_turns();
+        if let (None, Some(turn)) = (self.feed.session.outcome, self.newest_turn) {
+            self.feed.session.outcome = Some(self.feed.turn(turn).state);
+            self.session_changed();
+        }
         self.feed.note_history(&self.patches);
         patches.append(&mut self.patches);
     }
@@ -262,20 +288,22 @@ impl ChatRenderer {
             event: self.event,
             now_ms: self.now_ms,
             rows_of_ids: std::mem::take(&mut self.rows_of_ids),
+            standing: std::mem::take(&mut self.standing),
+            newest_turn: self.newest_turn,
             closed: true,
             ..ChatRenderer::default()
         };
         self.rows_of_ids.shrink_to_fit();
     }
 
-    fn perform(&mut self, event: &ChatEvent) {
+    fn perform(&mut self, event: &ChatEvent, took: Took) {
         if let Payload::AssistantChunk(_)
         | Payload::AssistantDone(_)
         | Payload::ThinkingChunk(_)
         | Payload::ThinkingDone(_)
         | Payload::ToolCall(_) = &event.payload
         {
-            self.work_begins(event);
+            self.work_begins(event, took);
         }
         if self.retries.is_some() && Retries::end_with(&event.payload) {
             self.retries_end();
@@ -320,8 +348,8 @@ impl ChatRenderer {
             Payload::AudioDone(done) => {
                 self.audio(event, 0, Some(done.duration_ms));
             }
-            Payload::SessionStart(start) => self.session_start(event, start),
-            Payload::SessionEnd(end) => self.session_end(event, end),
+            Payload::SessionStart(start) => self.session_start(event, start, took),
+            Payload::SessionEnd(end) => self.session_end(event, end, took),
             Payload::SessionStatus(status) => self.session_status(event, status),
             Payload::Usage(usage) => self.usage(event, usage),
             Payload::Retract(retract) => self.retract(retract),
@@ -412,6 +440,13 @@ impl ChatRenderer {
         self.feed.link(id, after);
         self.row_linked(id, after);
         self.patches.push(FeedPatch::Insert { block: id, after });
+        let is_beside = |before: &Block| (before.turn, before.parent) == (place.turn, place.parent);
+        let before = after.filter(|&before| is_beside(self.feed.block(before)));
+        if let Some(before) = before
+            && matches!(self.feed.block(before).body, BlockBody::Progress(_))
+        {
+            self.progress_is_over(before);
+        }
         id
     }
 

@@ -1,5 +1,6 @@
 //! The facts of a session, its turns and its responses: what headers and lists show.
 
+use chat_event::Outcome;
 use chat_event::payload::Usage;
 
 use crate::block::{BlockId, EventIdx, TurnIdx};
@@ -23,10 +24,10 @@ pub struct SessionFacts {
     pub provider: Option<String>,
     /// Whether the source has no times of its own.
     pub arrival_times: bool,
-    /// `busy`, `idle`, `retrying`, as last said.
+    /// How it stands: `busy`, `idle`, `retrying` or `ended`; none before anything was told of it.
     pub status: Option<String>,
-    /// What was said with it.
-    pub status_message: Option<String>,
+    /// How its newest turn ended; none while it goes on. Where the log is at its own end, as far as it got.
+    pub outcome: Option<TurnState>,
     /// Why the source ended, once it has.
     pub ended: Option<String>,
     /// The session's usage, where the source counts it.
@@ -56,7 +57,7 @@ chat_event::pack_fields!(SessionFacts {
     provider,
     arrival_times,
     status,
-    status_message,
+    outcome,
     ended,
     usage,
     first_ms,
@@ -66,6 +67,13 @@ chat_event::pack_fields!(SessionFacts {
     newer_schema,
     late_chunks
 });
+
+impl SessionFacts {
+    /// Whether it is at work, as the list of sessions says it, too.
+    pub fn works(&self) -> bool {
+        matches!(self.status.as_deref(), Some("busy" | "retrying"))
+    }
+}
 
 /// Where a turn stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +86,15 @@ pub enum TurnState {
     Interrupted,
     /// It failed.
     Failed,
+}
+impl From<Outcome> for TurnState {
+    fn from(outcome: Outcome) -> TurnState {
+        match outcome {
+            Outcome::Completed => TurnState::Completed,
+            Outcome::Interrupted => TurnState::Interrupted,
+            Outcome::Failed => TurnState::Failed,
+        }
+    }
 }
 chat_event::pack_variants!(TurnState { 0 => Running, 1 => Completed, 2 => Interrupted, 3 => Failed });
 

@@ -223,6 +223,11 @@ impl Row {
         matches!(self.status.as_str(), "busy" | "retrying")
     }
 
+    /// Whether it works or waits for an answer.
+    fn is_live(&self) -> bool {
+        self.works() || self.asks > 0
+    }
+
     /// The time that it stands in its section by: of its last change. One that works stands by when it began to: each of
     /// its events is a change, and rows that move at each cannot be pointed at.
     pub fn order_ms(&self) -> i64 {

@@ -134,6 +134,11 @@ impl ToolStatus {
 }
 
 impl ToolCallBlock {
+    /// Whether its last result came.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.result.is_some() && !self.background
+    }
+
     /// A call of which nothing but its id is known.
     pub(crate) fn unknown(tool_call_id: &str) -> Self {
         ToolCallBlock {
@@ -155,6 +160,7 @@ impl ToolCallBlock {
             exit_code: None,
             progress: None,
             status: ToolStatus::Running,
+            background: false,
             waits: false,
             denied: false,
             called_ms: None,

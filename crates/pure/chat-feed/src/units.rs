@@ -42,6 +42,17 @@ pub fn passed(passed_ms: u64) -> Option<String> {
     }
 }
 
+/// A duration as a clock that runs shows it: `3:05`, `1:03:05`, `2d 1:03:05`
+pub fn on_a_clock(duration_ms: u64) -> String {
+    let seconds = duration_ms / 1_000;
+    let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    match (hours / 24, hours % 24) {
+        (0, 0) => format!("{minutes}:{seconds:02}"),
+        (0, hours) => format!("{hours}:{minutes:02}:{seconds:02}"),
+        (days, hours) => format!("{days}d {hours}:{minutes:02}:{seconds:02}"),
+    }
+}
+
 /// A duration where it says anything: below a twentieth of a second there is none.
 pub fn told_duration(duration_ms: u64) -> Option<String> {
     (duration_ms >= 50).then(|| duration(duration_ms))
@@ -55,6 +66,28 @@ pub fn below<'a>(path: &'a str, folder: Option<&str>) -> &'a str {
         .and_then(|rest| rest.strip_prefix(['/', '\\']))
         .filter(|rest| !rest.is_empty())
         .unwrap_or(path)
+}
+
+/// So many folders of a path are told apart; none that is read has more.
+const MOST_FOLDERS: usize = 16;
+
+/// A path in parts: its folders with what stands behind each, and its last name. Of very many folders the first are one.
+///
+/// ```
+/// use chat_feed::units::folders_and_name;
+/// assert_eq!(folders_and_name("/src/app/"), (vec!["/", "src/"], "app/"));
+/// ```
+pub fn folders_and_name(path: &str) -> (Vec<&str>, &str) {
+    let ends = path
+        .trim_end_matches(['/', '\\'])
+        .match_indices(['/', '\\'])
+        .map(|(at, _)| at + 1);
+    let ends: Vec<usize> = ends.collect();
+    let ends = &ends[ends.len().saturating_sub(MOST_FOLDERS)..];
+    let mut from = 0;
+    let folder = |end: &usize| &path[std::mem::replace(&mut from, *end)..*end];
+    let folders = ends.iter().map(folder).collect();
+    (folders, &path[from..])
 }
 
 /// A size in bytes: `212 KB`, `1.5 MB`, `2.0 GB`
@@ -156,7 +189,7 @@ pub fn first_line(text: &str, most_chars: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, duration, model, tokens};
+    use super::{bytes, duration, folders_and_name, model, on_a_clock, tokens};
 
     /// A number and what its unit stands for.
     fn number(told: &str) -> f64 {
@@ -199,6 +232,32 @@ mod tests {
     fn of_days_nobody_wants_the_hours() {
         assert_eq!(duration(47 * 3_600_000), "47h 00m");
         assert_eq!(duration(2_767 * 3_600_000), "115 days");
+    }
+
+    #[test]
+    fn the_parts_of_a_path_are_all_of_it() {
+        for (path, n_folders) in [
+            ("", 0),
+            ("/", 0),
+            ("a.rs", 0),
+            (r"C:\a\b.rs", 2),
+            ("é/ü", 1),
+        ] {
+            let (folders, name) = folders_and_name(path);
+            assert_eq!([folders.concat().as_str(), name].concat(), path);
+            assert_eq!(folders.len(), n_folders, "{path}");
+        }
+        let deep = "a/".repeat(1_000) + "b";
+        let (folders, name) = folders_and_name(&deep);
+        assert_eq!((folders.len(), name), (super::MOST_FOLDERS, "b"));
+        assert_eq!(folders.concat() + "b", deep);
+    }
+
+    #[test]
+    fn a_clock_that_runs_tells_seconds_however_long() {
+        let told = [59_999, 3_785_000, 86_399_999, 86_400_000, 176_585_000].map(on_a_clock);
+        let days = ["1d 0:00:00", "2d 1:03:05"];
+        assert_eq!(told, ["0:59", "1:03:05", "23:59:59", days[0], days[1]]);
     }
 
     #[test]

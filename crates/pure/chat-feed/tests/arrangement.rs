@@ -675,6 +675,55 @@ fn a_company_runs_since_its_first_call_was_let_run() {
 }
 
 #[test]
+fn what_goes_on_in_the_background_stands_beside_the_folded_work() {
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    shown.step("a", "Bash");
+    shown.step("b", "Read");
+    shown.event("assistant_done", "t1", None, json!({"text": "I hand on."}));
+    shown.call("task", "Task", None);
+    let gives =
+        |background: bool| json!({"toolCallId": "task", "result": "", "background": background});
+    shown.event("tool_result", "t1", None, gives(true));
+    shown.call("c", "Bash", Some("task"));
+    shown.answer();
+    shown.call("d", "Bash", Some("task"));
+    let runs = ["prompt", "work of 2 steps", "Task task", "text", "end"];
+    assert_eq!(shown.words(), runs);
+    let task = shown.arrangement.row(shown.list[2]);
+    shown.set_open(task, true);
+    let opened = [
+        &runs[..3],
+        &["2 in parallel", "Bash c", "Bash d"],
+        &runs[3..],
+    ]
+    .concat();
+    assert_eq!(shown.words(), opened);
+    shown.set_open(task, false);
+    shown.event("tool_result", "t1", None, gives(false));
+    assert_eq!(shown.words(), ["prompt", "work of 5 steps", "text", "end"]);
+    let mut at_once = Shown::new(Mode::default());
+    at_once.apply(&shown.log);
+    assert_eq!(at_once.words(), shown.words());
+}
+
+/// Nothing waits for leave to do what is done, whether anybody told of the answer or not.
+#[test]
+fn a_request_says_nothing_beside_the_call_that_has_its_result() {
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    shown.call("a", "mcp__db__query", None);
+    let ask = json!({"requestId": "p", "toolCallId": "a", "toolName": "mcp__db__query"});
+    shown.event("permission_request", "t1", None, ask);
+    assert_eq!(shown.words()[1..], ["mcp__db__query a", "permission"]);
+    shown.result("a", true);
+    assert_eq!(shown.words()[1..], ["mcp__db__query a"]);
+    let deny = json!({"requestId": "p", "decision": "deny"});
+    shown.event("permission_resolved", "t1", None, deny);
+    assert_eq!(shown.words()[1..], ["mcp__db__query a"]);
+}
+
+#[test]
 fn quiet_shows_prompts_and_answers_and_verbose_everything() {
     let quiet = Mode {
         verbosity: Verbosity::Quiet,

@@ -3,7 +3,7 @@
 use chat_event::ChatEvent;
 use chat_feed::panel::raw_events;
 use chat_feed::projections::{SessionOutcome, to_markdown, to_session_summary};
-use chat_feed::{BlockBody, ChatRenderer, FeedPatch};
+use chat_feed::{Block, BlockBody, ChatRenderer, FeedPatch, TurnState};
 use serde_json::{Value, json};
 
 fn log(lines: &[(&str, Value)]) -> Vec<ChatEvent> {
@@ -192,7 +192,7 @@ fn what_is_told_of_the_past_neither_opens_the_session_anew_nor_is_its_newest_tur
     let session = renderer.feed().session();
     assert!(session.ended.is_some());
     assert_eq!(session.model.as_deref(), Some("new"));
-    let newest = renderer.feed().newest_turn().unwrap();
+    let newest = renderer.newest_turn().unwrap();
     assert_eq!(newest.id.as_deref(), Some("t2"));
     let outcome = |events: &[ChatEvent]| to_session_summary(events).outcome;
     assert_eq!(outcome(&events), Some(SessionOutcome::Completed));
@@ -201,7 +201,7 @@ fn what_is_told_of_the_past_neither_opens_the_session_anew_nor_is_its_newest_tur
     events.push(at(201, "t3", "user_message", json!({"text": "Third"})));
     renderer.replay_events(&events);
     assert!(renderer.feed().session().ended.is_none());
-    let newest = renderer.feed().newest_turn().unwrap();
+    let newest = renderer.newest_turn().unwrap();
     assert_eq!(newest.id.as_deref(), Some("t3"));
     assert_eq!(outcome(&events), Some(SessionOutcome::Running));
 }
@@ -239,4 +239,72 @@ fn the_task_of_a_sub_agent_that_is_told_late_stands_above_its_work() {
         ["call", "task", "work", "more"],
         "there is one task"
     );
+}
+
+#[test]
+fn how_a_session_stands_is_for_its_turns_and_its_own_end_to_say() {
+    let at = |at_ms: i64, turn: Option<&str>, kind: &str, payload: Value| {
+        let text = json!({"id": format!("{kind}-{at_ms}"), "timestamp": at_ms, "sessionId": "s", "type": kind,
+            "turnId": turn, "payload": payload});
+        ChatEvent::from_json(&text.to_string()).unwrap()
+    };
+    let mut renderer = ChatRenderer::new();
+    let mut stands = |event: ChatEvent| {
+        renderer.render_event(&event);
+        let feed = renderer.feed();
+        let runs = |block: &Block| match &block.body {
+            BlockBody::ToolCall(call) => call.status.runs(),
+            _ => false,
+        };
+        let session = feed.session();
+        let status = session.status.clone().unwrap();
+        (
+            status,
+            session.outcome,
+            session.ended.is_some(),
+            feed.rows().any(runs),
+        )
+    };
+    let busy = |runs| ("busy".to_owned(), None, false, runs);
+    let status = |status: &str| json!({"status": status});
+    let call = json!({"toolCallId": "c", "toolName": "Bash", "args": {}});
+    let t2 = Some("t2");
+    assert_eq!(stands(at(100, t2, "turn_start", json!({}))), busy(false));
+    assert_eq!(stands(at(101, t2, "tool_call", call)), busy(true));
+    assert_eq!(
+        stands(at(102, t2, "session_status", status("busy"))),
+        busy(true)
+    );
+    // A run before this one, which another source tells late.
+    assert_eq!(
+        stands(at(49, Some("t1"), "turn_start", json!({}))),
+        busy(true)
+    );
+    assert_eq!(stands(at(50, None, "session_end", json!({}))), busy(true));
+    let done = Some(TurnState::Completed);
+    let idle = ("idle".to_owned(), done, false, false);
+    assert_eq!(stands(at(103, t2, "turn_end", json!({}))), idle);
+    let ended = ("ended".to_owned(), done, true, false);
+    assert_eq!(stands(at(104, None, "session_end", json!({}))), ended);
+    let text = json!({"text": "On"});
+    assert_eq!(stands(at(105, t2, "assistant_chunk", text)), busy(false));
+}
+
+#[test]
+fn the_end_of_a_turn_that_nothing_else_was_told_of_is_not_that_of_the_turn_before() {
+    let at = |at_ms: i64, turn: &str, kind: &str, payload: Value| {
+        let text = json!({"id": format!("{kind}-{at_ms}"), "timestamp": at_ms, "sessionId": "s", "type": kind,
+            "turnId": turn, "payload": payload});
+        ChatEvent::from_json(&text.to_string()).unwrap()
+    };
+    let mut renderer = ChatRenderer::new();
+    renderer.render_event(&at(10, "t1", "user_message", json!({"text": "Go"})));
+    renderer.render_event(&at(20, "t2", "turn_end", json!({"outcome": "failed"})));
+    let state = |id: &str| {
+        let mut turns = renderer.feed().turns().iter();
+        turns.find(|turn| turn.id.as_deref() == Some(id)).unwrap().state
+    };
+    assert_eq!((state("t1"), state("t2")), (TurnState::Running, TurnState::Failed));
+    let newest = renderer.newest_turn().unwrap();
+    assert_eq!(newest.id.as_deref(), Some("t2"));
 }

@@ -4,7 +4,9 @@
 use std::collections::VecDeque;
 
 use chat_event::ChatEvent;
-use chat_event::frame::{ClientFrame, Ev, Gap, Head, Hello, Open, Resume, ServerFrame};
+use chat_event::frame::{
+    ClientFrame, Ev, Gap, Head, Hello, Open, Problem, Reset, Resume, ServerFrame,
+};
 use chat_event::payload::{Notice, SessionEnd, SessionStart, Usage};
 use chat_feed::connection::{Command, Failure, Follower, Input, Loss, Page, PageError, Status};
 use proptest::prelude::*;
@@ -542,6 +544,90 @@ fn a_network_that_is_back_has_the_socket_asked_at_once() {
     world.input(Input::Online(true));
     let due_ms = world.follower.due_ms(now_ms);
     assert!(due_ms < silent_ms, "{due_ms:?} {silent_ms:?}");
+}
+
+#[test]
+fn a_page_that_was_asked_for_over_a_network_that_went_is_asked_for_again() {
+    let mut world = World::new();
+    world.page = None;
+    world.input(Input::Online(false));
+    assert!(world.page.is_none());
+    world.input(Input::Online(true));
+    assert!(world.page.is_some());
+    world.page = None;
+    world.input(Input::Online(true));
+    assert!(world.page.is_none(), "the network was there");
+    world.input(Input::Online(false));
+    world.head = 30;
+    world.settle();
+}
+
+/// Two servers behind one address, which know nothing of each other.
+#[test]
+fn who_is_told_to_begin_anew_again_and_again_waits_in_between() {
+    let mut world = World::new();
+    world.head = 3;
+    world.settle();
+    let (until_ms, mut n_anew) = (world.now_ms + 5_000.0, 0);
+    while world.now_ms < until_ms {
+        if let Socket::Following { sub, .. } = world.socket {
+            world.socket = Socket::None;
+            n_anew += 1;
+            let (epoch, why) = ("other".to_owned(), "restored".to_owned());
+            world.input(Input::Frame(ServerFrame::Reset(Reset { sub, epoch, why })));
+        }
+        world.pass(10.0);
+    }
+    assert!((2..20).contains(&n_anew), "{n_anew} times in 5 s");
+    world.settle();
+}
+
+#[test]
+fn a_cache_that_gives_the_same_page_whatever_is_asked_for_is_not_asked_without_end() {
+    let mut world = World::new();
+    world.head = 100;
+    let first = world.page_for(0, None);
+    world.pass(1.0);
+    world.input(Input::Page(first.clone()));
+    world.page = None;
+    world.input(Input::Page(first));
+    assert!(world.page.is_none());
+    let told = world.told.last();
+    assert!(
+        matches!(told, Some(Status::Reconnecting { .. })),
+        "{told:?}"
+    );
+    world.settle();
+}
+
+#[test]
+fn what_cannot_be_opened_now_is_opened_when_the_server_says() {
+    let mut world = World::new();
+    while !matches!(world.socket, Socket::Following { .. }) {
+        world.pass(20.0);
+    }
+    let Socket::Following { sub, .. } = world.socket else {
+        return;
+    };
+    world.frames.clear();
+    world.input(Input::Frame(ServerFrame::Err(Problem {
+        sub: Some(sub),
+        code: "overloaded".to_owned(),
+        msg: "too much is being fetched".to_owned(),
+        fatal: false,
+        retry_after_ms: Some(5_000),
+    })));
+    let told = world.told.last();
+    let waits = matches!(
+        told,
+        Some(Status::Reconnecting {
+            seconds: 5..,
+            why: Loss::Busy,
+            ..
+        })
+    );
+    assert!(waits, "{told:?}");
+    world.settle();
 }
 
 fn no_page(code: u16) -> Input {

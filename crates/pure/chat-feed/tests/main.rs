@@ -9,6 +9,7 @@
 
 mod arrangement;
 mod asked_for;
+mod background;
 mod beginnings;
 mod bodies;
 mod compacted;

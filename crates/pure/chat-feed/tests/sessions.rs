@@ -209,6 +209,50 @@ proptest! {
         prop_assert_eq!((arranged.n_shown, rows.len()), (expected.len(), expected.len()));
     }
 
+    /// Counts are kept as rows change: they say what going through all of them says.
+    #[test]
+    fn what_is_counted_is_what_all_rows_say(batches in prop::collection::vec(
+        (prop::collection::vec(any_row(), 0..60), prop::collection::vec(0_u32..60, 0..8)), 1..6)) {
+        let mut rows = Rows::default();
+        let mut known = (vec![BTreeSet::new(); 2], 0);
+        for (changed, gone) in batches {
+            let gone: Vec<String> = gone.iter().map(|n| format!("s{n}")).collect();
+            let changed = changed.into_iter().map(|row| Row {
+                agent: row.title.as_ref().map(|title| format!("{} 1.0", title.trim())),
+                cwd: row.title.as_ref().map(|title| format!("/w/{}", title.len())),
+                tokens: row.title.as_ref().map(|title| 1 + title.len() as u64),
+                cost_usd: row.title.as_ref().map(|title| title.len() as f64),
+                ..row
+            });
+            rows.take(changed.collect(), &gone);
+            let own = || rows.iter().filter(|row| !row.sample);
+            let is_live = |row: &Row| row.asks > 0 || matches!(row.status.as_str(), "busy" | "retrying");
+            let live: BTreeSet<&str> = rows.live().map(|row| row.id.as_str()).collect();
+            let expected: BTreeSet<&str> = own().filter(|row| is_live(row)).map(|row| row.id.as_str()).collect();
+            prop_assert_eq!(live, expected);
+            let today = || own().filter(|row| row.at_ms() >= CLOCK.today_ms);
+            let tokens: u64 = today().filter_map(|row| row.tokens).sum();
+            let usd: f64 = today().filter_map(|row| row.cost_usd).sum();
+            prop_assert_eq!(rows.spent_since(CLOCK.today_ms), (tokens, usd));
+            let counted = |of: fn(&Row) -> Option<&str>| {
+                let mut counts = std::collections::BTreeMap::new();
+                for value in rows.iter().filter_map(|row| of(row)) {
+                    *counts.entry(value.to_owned()).or_insert(0) += 1;
+                }
+                let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
+                counts.sort_by_key(|(value, n)| (std::cmp::Reverse(*n), value.clone()));
+                counts
+            };
+            prop_assert_eq!(rows.agents([], 100), counted(Row::agent_name));
+            prop_assert_eq!(rows.projects([], 100), counted(Row::project));
+            let names = |of: Vec<(String, usize)>| of.into_iter().map(|(name, _)| name).collect::<BTreeSet<_>>();
+            let now = vec![names(rows.agents([], 100)), names(rows.projects([], 100))];
+            let n_changes = rows.n_value_changes();
+            prop_assert!(now == known.0 || n_changes > known.1, "who offers them hears of it");
+            known = (now, n_changes);
+        }
+    }
+
     #[test]
     fn a_filter_only_takes_away(rows in prop::collection::vec(any_row(), 0..40), text in "[a-c:is\" ]{0,12}") {
         let rows = of(rows);

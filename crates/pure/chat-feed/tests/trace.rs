@@ -458,25 +458,40 @@ fn several_sessions_and_several_turns_are_told_apart() {
         );
         [call, result]
     };
+    // A prompt waits while the agent is busy with the one before. With its first work that one is over, though nobody said how.
+    let session = "3e43c5a0-2358-42e6-a068-598b5a468dcd";
+    let [mut waits, _] = call(session, "t2", "prompt");
+    waits.payload = chat_event::payload::UserMessage {
+        text: "Next".into(),
+        ..Default::default()
+    }
+    .into();
     let told = [
-        call("3e43c5a0-2358-42e6-a068-598b5a468dcd", "t1", "one"),
-        call("3e43c5a0-2358-42e6-a068-598b5a468dcd", "t2", "two"),
-        call("3e43c5a0-2358-42e6-a068-000000000000", "t1", "three"),
-        call("build", "t1", "four"),
+        call(session, "t1", "one").to_vec(),
+        vec![waits],
+        call(session, "t1", "two").to_vec(),
+        call(session, "t2", "five").to_vec(),
+        call("3e43c5a0-2358-42e6-a068-000000000000", "t1", "three").to_vec(),
+        call("build", "t1", "four").to_vec(),
     ];
     let mut trace = ToolTrace::new(Verbosity::Normal).tagged();
     let mut lines = Vec::new();
     for event in told.iter().flatten() {
         trace.push(event, &mut lines);
     }
+    let running = trace.running().into_iter();
+    let running: Vec<_> = running.map(|running| running.line.to_string()).collect();
+    let of_it = running.iter().filter(|line| line.starts_with("3e43c5a0"));
+    assert_eq!(of_it.collect::<Vec<_>>(), ["3e43c5a0 [2] ⋯ Next"]);
     let lines: Vec<_> = lines.iter().map(TraceLine::to_string).collect();
     assert_eq!(
         lines,
         [
             "3e43c5a0 [1] ▶ Turn 1",
             "3e43c5a0 [TOOL] bash: one (1 line)",
-            "3e43c5a0 [2] ▶ Turn 2",
-            "3e43c5a0 [2] [TOOL] bash: two (1 line)",
+            "3e43c5a0 [2] ▶ Next",
+            "3e43c5a0 [1] [TOOL] bash: two (1 line)",
+            "3e43c5a0 [2] [TOOL] bash: five (1 line)",
             "00000000 [1] ▶ Turn 1",
             "00000000 [TOOL] bash: three (1 line)",
             "build [1] ▶ Turn 1",

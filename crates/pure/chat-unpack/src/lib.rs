@@ -155,8 +155,9 @@ impl Unpacker {
         }
     }
 
-    /// There are no more packed bytes. What was begun and can still be unpacked is told by [`Unpacker::unpack`] after
-    /// this, and then the damage again.
+    /// There are no more packed bytes; to be said once [`Unpacker::unpack`] gives none of those that came, for what was not
+    /// taken by then counts as cut off. What was begun and can still be unpacked is told by that after this, and then the
+    /// damage again.
     ///
     /// # Errors
     ///

@@ -53,8 +53,9 @@ impl Facet {
         let mut facet = Facet::default();
         match &block.body {
             BlockBody::ToolCall(call) => {
-                facet.foldable = true;
                 facet.runs = call.status.runs();
+                // What goes on in the background outlives its turn.
+                facet.foldable = !(facet.runs && call.background);
                 facet.stands_out =
                     facet.runs || matches!(call.status, ToolStatus::Failed | ToolStatus::Denied);
                 facet.absorbed = absorbed_by(feed, id).is_some();

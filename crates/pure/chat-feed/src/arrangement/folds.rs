@@ -1,8 +1,8 @@
 //! Folding: when a turn settles, what led to its answer becomes one line.
 //!
-//! Never folded are the prompt, the answer, what failed or waits, and what says where the session was cut. The answer is
-//! the text at the turn's end; where the turn ends with work, all text in between is work too. Behind an answer hooks may
-//! run and notes be written: they are no work, and fold with it where there is any.
+//! Never folded are the prompt, the answer, what failed or waits, what goes on in the background, and what says where the
+//! session was cut. The answer is the text at the turn's end; where the turn ends with work, all text in between is work
+//! too. Behind an answer hooks may run and notes be written: they are no work, and fold with it where there is any.
 
 use super::{Arrangement, Row, RowChange, TurnIdx, Verbosity};
 use crate::block::{Block, BlockBody, BlockId};
@@ -68,7 +68,7 @@ impl Arrangement {
         // The answer begins behind the last row that is neither answer nor mark; of notes behind it, it does not matter.
         let (answer, _) = rows().fold((None, false), |(answer, noted), id| {
             let facet = &self.kept(id).facet;
-            match (facet.answers, facet.foldable) {
+            match (facet.answers, facet.foldable || goes_on(feed, id)) {
                 (true, _) => (answer.filter(|_| !noted).or(Some(id)), false),
                 (false, true) if facet.notes => (answer, true),
                 (false, true) => (None, false),
@@ -82,7 +82,7 @@ impl Arrangement {
         for id in rows() {
             answered |= Some(id) == answer;
             let facet = self.kept(id).facet;
-            if !facet.foldable || answered && facet.answers {
+            if !facet.foldable || answered && facet.answers || goes_on(feed, id) {
                 continue;
             }
             if answered {
@@ -131,6 +131,15 @@ impl Arrangement {
         }
         work
     }
+}
+
+/// Whether a row is of what goes on in the background: the work of a turn that is over is without it.
+fn goes_on(feed: &Feed, id: BlockId) -> bool {
+    let mut around = std::iter::successors(Some(id), |&id| feed.block(id).parent);
+    around.any(|id| match &feed.block(id).body {
+        BlockBody::ToolCall(call) => call.background && call.status.runs(),
+        _ => false,
+    })
 }
 
 /// Whether a turn came to its end.

@@ -9,7 +9,7 @@ use super::BlockId;
 pub struct PermissionBlock {
     /// What is asked; of an answer that came first, only the id.
     pub request: payload::PermissionRequest,
-    /// The row of the call that was asked for, once that is answered.
+    /// The row of the call that was asked for, once that is answered, or the call done.
     pub call: Option<BlockId>,
     /// The answer.
     pub resolved: Option<payload::PermissionResolved>,

@@ -44,6 +44,8 @@ pub struct ToolCallBlock {
     pub progress: Option<payload::Progress>,
     /// Where it stands.
     pub status: ToolStatus,
+    /// Whether it gave something and goes on in the background: how that ends is still to come.
+    pub background: bool,
     /// Whether it has to wait until somebody answers.
     pub waits: bool,
     /// Whether that was answered by no: it does not run, and what it gives is still to come.
@@ -84,6 +86,7 @@ chat_event::pack_fields!(ToolCallBlock {
     exit_code,
     progress,
     status,
+    background,
     waits,
     denied,
     called_ms,

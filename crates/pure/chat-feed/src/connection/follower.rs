@@ -5,14 +5,17 @@ mod from_server;
 mod states;
 
 use chat_event::frame::ClientFrame;
+use chat_event::{Standing, Status as Stands};
 
 use super::backoff::{Backoff, Liveness};
 use super::polling::SOCKET_AGAIN_MS;
-use super::{Command, Input, Loss, Over, Status};
+use super::{Command, Input, Loss, Status};
 use crate::inbox::Inbox;
 
 /// How long a hole may stand before it is filled from the log: what is late may be in the next frame.
 const HOLE_MS: f64 = 200.0;
+/// What begins anew so soon again, as behind a proxy that asks two servers in turns, waits as for one that is away.
+const ANEW_MS: f64 = 10_000.0;
 /// A socket that is not open by then is given up, and one that has not said `hello`.
 const CONNECT_MS: f64 = 10_000.0;
 const HELLO_MS: f64 = 5_000.0;
@@ -32,6 +35,8 @@ pub struct Follower {
     state: State,
     epoch: Option<String>,
     inbox: Inbox,
+    /// Behind which number the page was asked for that comes next.
+    asked: u64,
     backoff: Backoff,
     liveness: Liveness,
     is_hidden: bool,
@@ -43,7 +48,10 @@ pub struct Follower {
     hole_since_ms: Option<f64>,
     acked: u64,
     ack_due_ms: Option<f64>,
-    over: Over,
+    /// How the session stands, as the list of sessions has it, too.
+    standing: Standing,
+    /// When it last began anew.
+    anew_ms: Option<f64>,
     is_caught_up: bool,
     told: Option<Status>,
     /// What was said of answers.
@@ -88,6 +96,7 @@ impl Follower {
             state: State::Idle,
             epoch: None,
             inbox: Inbox::after(0),
+            asked: 0,
             backoff: Backoff::default(),
             liveness: Liveness::default(),
             is_hidden: false,
@@ -98,7 +107,8 @@ impl Follower {
             hole_since_ms: None,
             acked: 0,
             ack_due_ms: None,
-            over: Over::default(),
+            standing: Standing::default(),
+            anew_ms: None,
             is_caught_up: false,
             told: None,
             may_answer: false,
@@ -180,9 +190,12 @@ impl Step<'_> {
             (Input::Unreadable, _) if self.has_socket() => self.lose(Loss::NoAnswer, None),
             (Input::Hidden(is_hidden), _) => self.hidden(is_hidden),
             (Input::Online(is_online), _) => {
-                self.follower.is_offline = !is_online;
-                if is_online {
-                    self.look_again();
+                let is_another = std::mem::replace(&mut self.follower.is_offline, !is_online);
+                match self.follower.state {
+                    // What was asked for over a network that went does not come.
+                    State::Loading if is_online && is_another => self.ask_page(),
+                    _ if is_online => self.look_again(),
+                    _ => {}
                 }
             }
             (Input::Retry, State::Backoff { .. }) => {
@@ -281,7 +294,7 @@ impl Step<'_> {
 
     fn tell_place(&mut self) {
         let status = match self.follower.state {
-            _ if self.follower.over.is_over() => Status::Ended,
+            _ if self.follower.standing.status() == Stands::Ended => Status::Ended,
             State::Polling { .. } => Status::Polling,
             _ => Status::Live,
         };

@@ -199,7 +199,7 @@ impl Reader<'_> {
             BlockBody::Plan(entries) => entries
                 .iter()
                 .try_for_each(|entry| self.text(&entry.content)),
-            BlockBody::Progress(progress) => self.text(&progress.message),
+            BlockBody::Progress(progress) => self.text(&progress.told.message),
             BlockBody::AgentSwitch(switch) => {
                 self.text(&switch.from_agent_id)?;
                 self.text(&switch.to_agent_id)

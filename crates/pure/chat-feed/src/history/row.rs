@@ -52,6 +52,7 @@ struct CallWas {
     input: Option<TextIdx>,
     output: Option<TextIdx>,
     exit_code: Option<i64>,
+    background: bool,
     waits: bool,
     denied: bool,
     called_ms: Option<i64>,
@@ -73,6 +74,7 @@ chat_event::pack_fields!(CallWas {
     input,
     output,
     exit_code,
+    background,
     waits,
     denied,
     called_ms,
@@ -289,6 +291,7 @@ fn same_but_settled(old: &ToolCallBlock, now: &ToolCallBlock) -> bool {
         exit_code: _,
         progress,
         status: _,
+        background,
         waits,
         denied,
         called_ms,
@@ -304,7 +307,7 @@ fn same_but_settled(old: &ToolCallBlock, now: &ToolCallBlock) -> bool {
         && (title, args, args_event) == (&now.title, &now.args, &now.args_event)
         && (input, output, called_ms) == (&now.input, &now.output, &now.called_ms)
         && (waits, denied, allowed_ms) == (&now.waits, &now.denied, &now.allowed_ms)
-        && asked == &now.asked
+        && (asked, background) == (&now.asked, &now.background)
         && (progress, steps) == (&now.progress, &now.steps)
         && (orphan, conflicts) == (&now.orphan, &now.conflicts)
 }
@@ -357,6 +360,7 @@ impl CallWas {
             input: call.input,
             output: call.output,
             exit_code: call.exit_code,
+            background: call.background,
             waits: call.waits,
             denied: call.denied,
             called_ms: call.called_ms,
@@ -386,6 +390,7 @@ impl CallWas {
         call.input = self.input;
         call.output = self.output;
         call.exit_code = self.exit_code;
+        call.background = self.background;
         call.waits = self.waits;
         call.denied = self.denied;
         call.called_ms = self.called_ms;

@@ -173,7 +173,7 @@ fn payloads<'f>(feed: &'f Feed, block: &'f Block) -> Vec<Told<'f>> {
             ..Plan::default()
         }
         .into()),
-        BlockBody::Progress(progress) => one(progress.clone().into()),
+        BlockBody::Progress(progress) => one(progress.told.clone().into()),
         BlockBody::AgentSwitch(switch) => one(switch.clone().into()),
         BlockBody::Interrupt { reason } => one(Interrupt {
             reason: reason.clone(),
@@ -264,6 +264,7 @@ fn call_payloads<'f>(feed: &'f Feed, block: &'f Block, call: &'f ToolCallBlock) 
             summary: call.summary.clone(),
             exit_code: call.exit_code,
             duration_ms: call.duration_ms,
+            background: call.background.then_some(true),
             ..ToolResult::default()
         };
         let id = call.result_event.as_deref().unwrap_or("");

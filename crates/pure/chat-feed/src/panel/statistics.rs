@@ -63,6 +63,8 @@ pub struct TurnFigures {
     pub number: u32,
     /// Where it stands.
     pub state: TurnState,
+    /// Whether it is at work: its end was not told, and the session does not rest.
+    pub runs: bool,
     /// Its prompt's row.
     pub prompt: Option<BlockId>,
     /// How long it took.
@@ -220,6 +222,7 @@ fn turns(feed: &Feed) -> Vec<TurnFigures> {
                 turn: TurnIdx(turn_idx),
                 number: turn.number,
                 state: turn.state,
+                runs: turn.state == TurnState::Running && feed.session().works(),
                 prompt: turn.prompt.filter(|&prompt| feed.contains(prompt)),
                 duration_ms: turn.took_ms,
                 steps: turn.steps,

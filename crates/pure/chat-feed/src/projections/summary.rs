@@ -220,7 +220,7 @@ impl SessionSummarizer {
             ended_ms,
             duration_ms: between(),
             busy_ms: told.busy_ms,
-            outcome: told.outcome,
+            outcome: told.outcome(),
             turns: told.turns.len() as u64,
             user_messages: counted.user_messages,
             responses: counted.responses,

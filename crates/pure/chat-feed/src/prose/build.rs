@@ -40,7 +40,7 @@ pub(super) fn rule() -> Nodes {
 pub(super) fn plain(text: &str) -> Nodes {
     let mut nodes = Nodes::default();
     nodes.open(Element::Paragraph);
-    marked(&mut nodes, text);
+    said(&mut nodes, text);
     nodes.close();
     nodes
 }
@@ -64,7 +64,16 @@ pub(super) fn code_lines(source: &str, indent: usize) -> Nodes {
 
 /// Text with what cannot be seen marked.
 fn marked(nodes: &mut Nodes, text: &str) {
-    for stretch in marks::stretches(text) {
+    put(nodes, marks::stretches(text));
+}
+
+/// The same of sentences.
+fn said(nodes: &mut Nodes, text: &str) {
+    put(nodes, marks::stretches_of_sentences(text));
+}
+
+fn put<'t>(nodes: &mut Nodes, stretches: impl Iterator<Item = Stretch<'t>>) {
+    for stretch in stretches {
         match stretch {
             Stretch::Plain(plain) => nodes.text_node(plain),
             Stretch::Hidden(char) => {
@@ -398,7 +407,7 @@ impl<'b> Builder<'b> {
             if self.block.open && self.pending_end >= self.end && range.end == text.len() {
                 break;
             }
-            marked(&mut self.nodes, &text[from..range.start]);
+            said(&mut self.nodes, &text[from..range.start]);
             from = range.end;
             self.open(Element::Link(link.caution), &link.href);
             let label = &text[range];
@@ -408,7 +417,7 @@ impl<'b> Builder<'b> {
             }
             self.close();
         }
-        marked(&mut self.nodes, &text[from..]);
+        said(&mut self.nodes, &text[from..]);
     }
 }
 

@@ -120,11 +120,12 @@ impl ChatRenderer {
         self.asked_or_answered(id);
     }
 
-    /// How many requests wait for an answer, of turns that are not over and of none.
+    /// How many requests wait for an answer: of turns that are not over, of what goes on in the background, and of neither.
     pub fn waiting_asks(&self) -> usize {
         let open = self.open_turns.iter();
-        let open = open.map(|turn| self.turn_works[turn.0 as usize].open_asks.len());
-        open.sum::<usize>() + self.free_asks.len()
+        let open = open.map(|turn| &self.turn_works[turn.0 as usize].open);
+        let open = open.chain(self.background.values());
+        open.map(|open| open.asks.len()).sum::<usize>() + self.free_asks.len()
     }
 
     fn permission(&mut self, event: &ChatEvent, request_id: &str) -> BlockId {
@@ -233,8 +234,9 @@ impl ChatRenderer {
     /// nothing does.
     pub(super) fn asked_or_answered(&mut self, id: BlockId) {
         let call = self.row_of_asking_call(id);
+        let is_done = call.is_some_and(|call| self.is_done(call));
         if let BlockBody::Permission(block) = &mut self.feed.slot(id).block.body {
-            block.call = call.filter(|_| block.resolved.is_some());
+            block.call = call.filter(|_| block.resolved.is_some() || is_done);
         }
         self.update(id);
         let waits = match &self.feed.block(id).body {
@@ -242,26 +244,26 @@ impl ChatRenderer {
             BlockBody::Question(block) => block.resolved.is_none(),
             _ => false,
         };
-        let is_done = call.is_some_and(|call| self.is_done(call));
-        let turn = self.feed.block(id).turn;
-        let work = &mut self.turn_works[turn.0 as usize];
+        let is_over = self.is_over_around(id);
+        let is_free = self.free_asks.contains(&id);
+        let open = self.open_around(id);
         if !waits || is_done {
-            work.open_asks.remove(&id);
+            open.asks.remove(&id);
             self.free_asks.remove(&id);
             if waits {
                 self.expire(id);
             }
-        } else if self.free_asks.contains(&id) {
+        } else if is_free {
             // No turn ends it, also where another source told of it in one.
-            work.open_asks.remove(&id);
+            open.asks.remove(&id);
             self.ask_again(id);
-        } else if work.closed {
+        } else if is_over {
             self.expire(id);
         } else {
-            work.open_asks.insert(id);
+            open.asks.insert(id);
             self.ask_again(id);
         }
-        let is_over = self.turn_works[turn.0 as usize].closed && !self.free_asks.contains(&id);
+        let is_over = is_over && !self.free_asks.contains(&id);
         let is_open = waits && !is_done && !is_over;
         match is_open {
             true => self.note_open(id),
@@ -284,8 +286,7 @@ impl ChatRenderer {
 
     /// It was taken back: nothing waits for it.
     pub(super) fn forget_ask(&mut self, id: BlockId) {
-        let turn = self.feed.block(id).turn;
-        self.turn_works[turn.0 as usize].open_asks.remove(&id);
+        self.open_around(id).asks.remove(&id);
         self.free_asks.remove(&id);
         self.forget_open(id);
         self.asking_call_changed(id, false);

@@ -1,7 +1,7 @@
 //! What is said of the session: where it began, what is learned of it later, and when things happened.
 
-use chat_event::ChatEvent;
 use chat_event::payload::{LogStart, SessionStart, SessionStatus};
+use chat_event::{ChatEvent, Took};
 
 use super::ChatRenderer;
 use crate::block::BlockBody;
@@ -19,7 +19,7 @@ impl ChatRenderer {
         }
     }
 
-    pub(super) fn session_start(&mut self, event: &ChatEvent, start: &SessionStart) {
+    pub(super) fn session_start(&mut self, event: &ChatEvent, start: &SessionStart, took: Took) {
         if event.parent_tool_call_id.is_some() {
             // It began within the session, whose facts are others.
             return self.row(event, BlockBody::SessionStart(Box::new(start.clone())));
@@ -33,8 +33,7 @@ impl ChatRenderer {
         let model_before = session.model.clone();
         tell(&mut session.title, &start.title);
         tell(&mut session.agent, &start.agent);
-        let tells = start.model.is_some() || start.git_branch.is_some();
-        if tells && self.standing.tells(self.now_ms) {
+        if self.standing.tells(event, start) {
             tell(&mut session.model, &start.model);
             tell(&mut session.git_branch, &start.git_branch);
         }
@@ -43,7 +42,7 @@ impl ChatRenderer {
         }
         tell(&mut session.provider, &start.provider);
         session.arrival_times |= start.timestamp_source.as_deref() == Some("arrival");
-        let goes_on = self.standing.is_past(self.now_ms) || session.ended.take().is_none();
+        let goes_on = took.is_past || !std::mem::take(&mut self.has_ended);
         self.session_changed();
         let begun = self.begun.filter(|&begun| self.feed.contains(begun));
         let Some(begun) = begun.filter(|_| goes_on) else {
@@ -98,9 +97,6 @@ impl ChatRenderer {
     }
 
     pub(super) fn session_status(&mut self, event: &ChatEvent, status: &SessionStatus) {
-        self.feed.session.status = Some(status.status.clone());
-        self.feed.session.status_message = status.message.clone();
-        self.session_changed();
         if !is_retry(status) {
             return;
         }

@@ -48,7 +48,7 @@ impl ChatRenderer {
     pub(super) fn known_call(&self, call_id: &str, turn: TurnIdx) -> Option<BlockId> {
         let known = self.calls.get(call_id).copied();
         known.filter(|&id| {
-            let unfinished = self.call(id).result.is_none() || self.call(id).orphan;
+            let unfinished = !self.call(id).has_ended() || self.call(id).orphan;
             self.feed.contains(id) && (self.feed.block(id).turn == turn || unfinished)
         })
     }
@@ -65,8 +65,10 @@ impl ChatRenderer {
         };
         let call = self.call(id);
         let named = call.tool_name.is_empty() && !chunk.tool_name.is_empty();
-        let prepares =
-            call.status == ToolStatus::Running && call.args.is_null() && !self.turn_is_closed(id);
+        let prepares = call.status == ToolStatus::Running
+            && call.args.is_null()
+            && !self.is_over_around(id)
+            && !call.background;
         // Most chunks change the text alone.
         if call.input.is_none() || named || prepares {
             let block = self.call_mut(id);
@@ -138,16 +140,23 @@ impl ChatRenderer {
         let id = self.call_or_placeholder(&result.tool_call_id, &place);
         let (now_ms, event_idx) = (self.now_ms, self.event);
         let call = self.call(id);
-        let comes_late = call.result.as_ref().is_some_and(|first| {
-            is_empty_handed(first, call.error.as_ref()) && !result.is_empty_handed()
-        });
+        let ends = call.background && !result.goes_on();
+        let comes_late = ends
+            || call.result.as_ref().is_some_and(|first| {
+                is_empty_handed(first, call.error.as_ref()) && !result.is_empty_handed()
+            });
         if let Some(first) = call.result.as_ref().filter(|_| !comes_late) {
-            // The first result stands; another one that says something else is counted.
-            if *first != result.result || call.error != result.error {
+            // The first result stands; another one that says something else is counted. That it only began is no news of what
+            // is over.
+            let is_other = *first != result.result || call.error != result.error;
+            if is_other && (call.background || !result.goes_on()) {
                 self.call_mut(id).conflicts += 1;
                 self.update(id);
             }
             return;
+        }
+        if result.goes_on() {
+            return self.went_to_background(id, event, result);
         }
         let turn = self.feed.turn(self.feed.block(id).turn);
         let interrupted = turn.state == TurnState::Interrupted;
@@ -157,10 +166,8 @@ impl ChatRenderer {
         };
         slot.settled_ms = now_ms;
         if let BlockBody::ToolCall(block) = &mut slot.block.body {
-            block.result = Some(result.result.clone());
-            block.result_is_large = is_over(&result.result, OPEN_BYTES as u64);
-            block.result_event = Some(event.id.as_str().into());
-            block.attachments = result.extra.get("attachments").cloned();
+            take_given(block, event, result);
+            block.background = false;
             block.error = result.error.clone();
             block.summary = result.summary.clone();
             block.exit_code = result.exit_code;
@@ -175,6 +182,31 @@ impl ChatRenderer {
         for text in [call.input, call.output].into_iter().flatten() {
             self.feed.body(text).is_seldom_read = true;
         }
+        self.update(id);
+        self.mark_running(id);
+        let how = match self.call(id).status {
+            ToolStatus::Interrupted => ToolStatus::Interrupted,
+            _ => ToolStatus::NoResult,
+        };
+        self.leaves_background(id, how);
+        self.look_whether_asks_wait(id);
+    }
+
+    /// The call gave something, and what it began goes on: it runs until a result says otherwise, whatever turn ends.
+    fn went_to_background(&mut self, id: BlockId, event: &ChatEvent, result: &ToolResult) {
+        let event_idx = self.event;
+        self.feed.slot(id).settled_ms = None;
+        let block = self.call_mut(id);
+        take_given(block, event, result);
+        block.error = None;
+        block.summary = result.summary.clone();
+        (block.exit_code, block.duration_ms) = (None, None);
+        block.background = true;
+        block.waits = false;
+        // What is called from here on is not called beside it.
+        block.settled_event.get_or_insert(event_idx);
+        block.status = ToolStatus::Running;
+        self.goes_to_background(id);
         self.update(id);
         self.mark_running(id);
         self.look_whether_asks_wait(id);
@@ -227,25 +259,21 @@ impl ChatRenderer {
 
     /// The status of a call that has no result.
     fn running_status(&self, id: BlockId) -> ToolStatus {
-        match self.turn_is_closed(id) {
+        match self.is_over_around(id) {
             true => ToolStatus::NoResult,
             false => ToolStatus::Running,
         }
     }
 
-    fn turn_is_closed(&self, id: BlockId) -> bool {
-        self.turn_works[self.feed.block(id).turn.0 as usize].closed
-    }
-
-    /// Keeps the turn's list of running calls.
+    /// Keeps the list of what runs. What a call left to the background no end of a turn ends.
     fn mark_running(&mut self, id: BlockId) {
-        let runs = self.call(id).status.runs();
-        let turn = self.feed.block(id).turn;
-        let open_calls = &mut self.turn_works[turn.0 as usize].open_calls;
-        if runs {
-            open_calls.insert(id);
+        let call = self.call(id);
+        let (runs, in_background) = (call.status.runs(), call.background);
+        let open = self.open_around(id);
+        if runs && !in_background {
+            open.calls.insert(id);
         } else {
-            open_calls.remove(&id);
+            open.calls.remove(&id);
         }
     }
 
@@ -284,4 +312,16 @@ impl ChatRenderer {
             _ => unreachable!("a call's row is one of a call"),
         }
     }
+}
+
+/// What a call gave comes into its row.
+fn take_given(block: &mut ToolCallBlock, event: &ChatEvent, result: &ToolResult) {
+    let given = result.given(block.result.as_ref());
+    // What stays is still of the event that told it.
+    if block.result.is_none() || given == result.result {
+        block.result_event = Some(event.id.as_str().into());
+        block.attachments = result.extra.get("attachments").cloned();
+    }
+    block.result_is_large = is_over(&given, OPEN_BYTES as u64);
+    block.result = Some(given);
 }

@@ -142,8 +142,16 @@ impl ChatRenderer {
     }
 
     fn check_nothing_waits(&self, block: &Block) -> Result<(), String> {
-        let is_over = self.turn_works[block.turn.0 as usize].closed;
-        if !is_over || self.free_asks.contains(&block.id) {
+        let goes_on = self.background.contains_key(&block.id);
+        if let BlockBody::ToolCall(call) = &block.body
+            && goes_on != (call.background && call.status.runs())
+        {
+            return Err(format!(
+                "{:?} goes on in the background: {goes_on}",
+                block.id
+            ));
+        }
+        if goes_on || !self.is_over_around(block.id) || self.free_asks.contains(&block.id) {
             return Ok(());
         }
         let waits = match &block.body {
@@ -153,6 +161,7 @@ impl ChatRenderer {
             BlockBody::Permission(ask) => ask.resolved.is_none() && !ask.expired,
             BlockBody::Question(ask) => ask.resolved.is_none() && !ask.expired,
             BlockBody::Audio { done, .. } => !done,
+            BlockBody::Progress(progress) => !progress.over,
             _ => false,
         };
         match waits {

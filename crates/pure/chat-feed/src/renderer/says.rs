@@ -5,7 +5,7 @@ use chat_event::{Body, ChatEvent, Json, gist};
 use serde_json::json;
 
 use super::ChatRenderer;
-use crate::block::{BlockBody, BlockId, Prompt, ResponseIdx};
+use crate::block::{BlockBody, BlockId, ProgressBlock, Prompt, ResponseIdx};
 
 impl ChatRenderer {
     pub(super) fn user_message(&mut self, event: &ChatEvent, message: &UserMessage) {
@@ -140,17 +140,23 @@ impl ChatRenderer {
         // A step that goes on is one row.
         let last = self.end_of(&place).filter(|&last| {
             let block = self.feed.block(last);
-            let same = matches!(&block.body, BlockBody::Progress(old) if old.tool_call_id == progress.tool_call_id);
+            let same = matches!(&block.body, BlockBody::Progress(old) if old.told.tool_call_id == progress.tool_call_id);
             same && block.turn == place.turn && block.parent == place.parent
         });
-        match last {
+        let over = self.is_over_at(place.turn, place.parent);
+        let told = progress.clone();
+        let body = BlockBody::Progress(ProgressBlock { told, over });
+        let row = match last {
             Some(last) => {
-                self.feed.slot(last).block.body = BlockBody::Progress(progress.clone());
+                self.feed.slot(last).block.body = body;
                 self.update(last);
+                last
             }
-            None => {
-                self.insert(&place, BlockBody::Progress(progress.clone()));
-            }
+            None => self.insert(&place, body),
+        };
+        if !over {
+            let open = self.open_at(place.turn, place.parent);
+            open.progress.insert(row);
         }
     }
 

@@ -1,72 +1,38 @@
 //! What was stopped or failed runs no more: of a whole turn, or of one sub-agent in it.
 
-use std::collections::BTreeSet;
-
 use chat_event::ChatEvent;
 use chat_event::payload::{ErrorEvent, Interrupt};
 
 use super::ChatRenderer;
 use super::place::Place;
-use super::texts::PartName;
 use crate::block::{BlockBody, BlockId, TurnIdx};
 use crate::session::TurnState;
 use crate::tool::ToolStatus;
 
 impl ChatRenderer {
-    /// Ends all that runs in a turn.
+    /// Ends all that runs in a turn, but for what it left to the background.
     pub(super) fn settle(&mut self, turn: TurnIdx, how: ToolStatus) {
         let work = &mut self.turn_works[turn.0 as usize];
-        let calls = std::mem::take(&mut work.open_calls);
-        let parts = std::mem::take(&mut work.open_parts);
-        let asks = std::mem::take(&mut work.open_asks);
+        let open = std::mem::take(&mut work.open);
         for sound in work.open_sounds.clone() {
             self.settle_sound(sound);
         }
-        for call in calls {
-            self.settle_call(call, how);
-        }
-        for part in parts {
-            self.settle_part(part);
-        }
-        for ask in asks {
-            self.expire(ask);
-        }
+        self.settle_open(open, how);
     }
 
     /// Ends what runs in one call of a turn: what befalls a sub-agent does not befall those beside it.
     fn settle_within(&mut self, turn: TurnIdx, host: BlockId, how: ToolStatus) {
         let feed = &self.feed;
-        let is_within = |id: BlockId| {
-            let mut around = std::iter::successors(Some(id), |&id| feed.block(id).parent);
+        let sounds = self.turn_works[turn.0 as usize].open_sounds.iter().copied();
+        let sounds = sounds.filter(|&sound| {
+            let mut around = std::iter::successors(Some(sound), |&id| feed.block(id).parent);
             around.any(|id| id == host)
-        };
-        let work = &self.turn_works[turn.0 as usize];
-        let within = |open: &BTreeSet<BlockId>| -> Vec<BlockId> {
-            let open = open.iter().copied();
-            open.filter(|&id| id != host && is_within(id)).collect()
-        };
-        let (calls, asks) = (within(&work.open_calls), within(&work.open_asks));
-        let sounds = within(&work.open_sounds);
-        let parts = work.open_parts.iter().copied().filter(|&(response, ..)| {
-            let parent = feed.response(response).parent;
-            parent.is_some_and(is_within)
         });
-        let parts: Vec<PartName> = parts.collect();
-        for sound in sounds {
+        for sound in sounds.collect::<Vec<_>>() {
             self.settle_sound(sound);
         }
-        for call in calls {
-            self.turn_works[turn.0 as usize].open_calls.remove(&call);
-            self.settle_call(call, how);
-        }
-        for part in parts {
-            self.turn_works[turn.0 as usize].open_parts.remove(&part);
-            self.settle_part(part);
-        }
-        for ask in asks {
-            self.turn_works[turn.0 as usize].open_asks.remove(&ask);
-            self.expire(ask);
-        }
+        let within = self.take_within(host);
+        self.settle_open(within, how);
     }
 
     /// An end that names no turn is the end of all that names none.

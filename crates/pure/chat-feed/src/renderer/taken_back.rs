@@ -4,6 +4,7 @@ use chat_event::payload::Retract;
 
 use super::ChatRenderer;
 use crate::block::{BlockBody, BlockId};
+use crate::tool::ToolStatus;
 
 impl ChatRenderer {
     /// Takes back the rows that the named events made.
@@ -34,7 +35,8 @@ impl ChatRenderer {
         match &block.body {
             BlockBody::Permission(_) | BlockBody::Question(_) => return self.forget_ask(id),
             BlockBody::ToolCall(_) => {
-                self.turn_works[turn.0 as usize].open_calls.remove(&id);
+                self.open_around(id).calls.remove(&id);
+                self.leaves_background(id, ToolStatus::NoResult);
                 let steps = &mut self.feed.turn_mut(turn).steps;
                 *steps = steps.saturating_sub(1);
                 if let Some(parent) = parent.filter(|&parent| self.feed.contains(parent)) {

@@ -266,15 +266,15 @@ impl ChatRenderer {
     /// Forgets the part that a row is of, so that it may be said again; its rows.
     pub(super) fn take_back_part(&mut self, row: BlockId, text: TextIdx) -> Option<Vec<BlockId>> {
         let block = self.feed.block(row);
-        let (response, turn) = (block.response?, block.turn);
+        let response = block.response?;
         let thinking = matches!(block.body, BlockBody::Thinking(_));
         let by_text = |(text, _): &(TextIdx, u32)| *text;
         let at = self.later_parts.binary_search_by_key(&text, by_text);
         let number = at.map_or(0, |at| self.later_parts[at].1);
         let parts = self.response_works[response.0 as usize].parts(thinking);
         let part = parts.take_back(number, text)?;
-        let open_parts = &mut self.turn_works[turn.0 as usize].open_parts;
-        open_parts.remove(&(response, thinking, number));
+        let open = self.open_around(row);
+        open.parts.remove(&(response, thinking, number));
         Some(part.rows)
     }
 
@@ -318,15 +318,14 @@ impl ChatRenderer {
     }
 
     fn mark_streaming(&mut self, part: &mut Part, name: PartName, place: Place) {
-        let work = &mut self.turn_works[place.turn.0 as usize];
         let was_streaming = part.streaming;
-        part.streaming = !part.done && !work.closed;
+        part.streaming = !part.done && !self.is_over_at(place.turn, place.parent);
         match (was_streaming, part.streaming) {
             (false, true) => {
-                work.open_parts.insert(name);
+                self.open_at(place.turn, place.parent).parts.insert(name);
             }
             (true, false) => {
-                work.open_parts.remove(&name);
+                self.open_at(place.turn, place.parent).parts.remove(&name);
             }
             _ => {}
         }
@@ -342,9 +341,7 @@ impl ChatRenderer {
             let parts = self.response_works[response.0 as usize].parts(thinking);
             if let Some(number) = parts.open.take() {
                 let name = (response, thinking, number);
-                self.turn_works[place.turn.0 as usize]
-                    .open_parts
-                    .remove(&name);
+                self.open_at(place.turn, place.parent).parts.remove(&name);
                 self.settle_part(name);
             }
         }

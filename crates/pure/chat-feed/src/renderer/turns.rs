@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chat_event::payload::{SessionEnd, TurnEnd, TurnStart, Usage};
-use chat_event::{ChatEvent, Standing};
+use chat_event::{ChatEvent, Status, Took};
 
 use super::ChatRenderer;
+use super::open::Open;
 use super::place::Place;
-use super::texts::PartName;
 use crate::block::{BlockBody, BlockId, TurnEndBlock, TurnIdx};
 use crate::feed::UsageCounted;
 use crate::projections::summary::usage::UsageNote;
@@ -34,9 +34,7 @@ pub(super) struct TurnWork {
     /// Whether it is over for good.
     pub(super) closed: bool,
     /// What runs in it.
-    pub(super) open_calls: BTreeSet<BlockId>,
-    pub(super) open_parts: BTreeSet<PartName>,
-    pub(super) open_asks: BTreeSet<BlockId>,
+    pub(super) open: Open,
     /// Spoken answers whose end was not told.
     pub(super) open_sounds: BTreeSet<BlockId>,
     /// The model that answered last.
@@ -49,9 +47,7 @@ chat_event::pack_fields!(TurnWork {
     guessed,
     plans,
     closed,
-    open_calls,
-    open_parts,
-    open_asks,
+    open,
     open_sounds,
     model
 });
@@ -84,12 +80,6 @@ impl ChatRenderer {
         let turn = TurnIdx(self.feed.turns.len() as u32);
         let named = id.is_some() || !trigger.is_empty();
         self.n_numbered_turns += u32::from(named);
-        if named && id.is_none() {
-            self.standing = Standing::default();
-        }
-        if named {
-            self.standing.begins(self.now_ms);
-        }
         let number = if named { self.n_numbered_turns } else { 0 };
         self.feed.turns.push(Turn {
             id: id.map(Into::into),
@@ -214,23 +204,61 @@ impl ChatRenderer {
         self.tell_spent(turn);
     }
 
-    pub(super) fn session_end(&mut self, event: &ChatEvent, end: &SessionEnd) {
+    pub(super) fn session_end(&mut self, event: &ChatEvent, end: &SessionEnd, took: Took) {
+        let row = BlockBody::SessionEnd {
+            reason: end.reason.clone(),
+        };
+        // The end of an earlier run, or of a sub-agent's session, ends nothing of this one.
+        if took.is_past || event.parent_tool_call_id.is_some() {
+            return self.row(event, row);
+        }
         self.close_all_turns();
-        self.standing.is_over(self.now_ms);
+        self.has_ended = true;
         self.feed.session.ended = Some(end.reason.clone());
         self.session_changed();
-        self.row(
-            event,
-            BlockBody::SessionEnd {
-                reason: end.reason.clone(),
-            },
-        );
+        self.row(event, row);
         // The row may have opened a turn of its own, and nothing may be left open.
         self.close_all_turns();
     }
 
-    /// Closes what no `turn_end` closed.
+    /// Keeps the facts of the session, and of its newest turn, what they are to how it stands.
+    pub(super) fn note_standing(&mut self, event: &ChatEvent, took: Took) {
+        if took.is_newest {
+            self.newest_turn = None;
+        }
+        // What begins it may make no turn here, as what it used does not.
+        if took.is_of_newest && self.newest_turn.is_none() {
+            self.newest_turn = match event.turn_id.as_deref() {
+                Some(id) => self.turn_ids.get(id).copied(),
+                None => self.current_turn,
+            };
+        }
+        let status = self.standing.status();
+        let session = &mut self.feed.session;
+        if session.status.as_deref() != Some(status.as_str()) && !event.is_control() {
+            session.status = Some(status.as_str().to_owned());
+            if status != Status::Ended {
+                session.ended = None;
+            }
+            self.session_changed();
+        }
+        let outcome = self.standing.outcome().map(TurnState::from);
+        if self.feed.session.outcome != outcome {
+            self.feed.session.outcome = outcome;
+            self.session_changed();
+        }
+        let state = outcome.unwrap_or(TurnState::Running);
+        if let Some(turn) = self.newest_turn
+            && self.feed.turn(turn).state != state
+        {
+            self.feed.turn_mut(turn).state = state;
+            self.turn_changed(turn);
+        }
+    }
+
+    /// Closes what no `turn_end` closed, and what goes on behind one.
     pub(super) fn close_all_turns(&mut self) {
+        self.close_background();
         for turn in std::mem::take(&mut self.open_turns) {
             self.close_silently(turn);
         }
@@ -240,7 +268,7 @@ impl ChatRenderer {
     /// The agent works in a turn: those before it are over, also where nobody said so.
     ///
     /// That the next turn began does not tell: a prompt may wait while the agent is busy with the one before.
-    pub(super) fn work_begins(&mut self, event: &ChatEvent) {
+    pub(super) fn work_begins(&mut self, event: &ChatEvent, took: Took) {
         if event.parent_tool_call_id.is_some() {
             return;
         }
@@ -248,22 +276,26 @@ impl ChatRenderer {
         if self.feed.turn(turn).number == 0 {
             return;
         }
-        while let Some(before) = self.open_before(turn) {
+        while let Some(before) = self.open_before(turn, took.works) {
             self.open_turns.remove(&before);
             self.close_silently(before);
         }
     }
 
-    /// A turn that is open and stands before this one, where it also began before it: what another source tells late of the
-    /// past ends nothing that goes on.
-    fn open_before(&self, turn: TurnIdx) -> Option<TurnIdx> {
+    /// A turn that is open, where it is over once the agent works in this one: any other one where this is the newest; else one
+    /// that stands and began before it, for what another source tells late of the past ends nothing that goes on.
+    fn open_before(&self, turn: TurnIdx, is_newest: bool) -> Option<TurnIdx> {
+        if is_newest {
+            let mut open = self.open_turns.iter().copied();
+            return open.find(|&open| open != turn);
+        }
         let mut before = self.open_turns.range(..turn).take(LOOKED_AT).copied();
         before.find(|&before| !self.feed.turn(turn).is_before(self.feed.turn(before)))
     }
 
     fn close_silently(&mut self, turn: TurnIdx) {
         let work = &self.turn_works[turn.0 as usize];
-        let runs = !(work.open_calls.is_empty() && work.open_parts.is_empty());
+        let runs = !(work.open.calls.is_empty() && work.open.parts.is_empty());
         self.settle(turn, ToolStatus::NoResult);
         self.turn_works[turn.0 as usize].closed = true;
         let facts = self.feed.turn_mut(turn);

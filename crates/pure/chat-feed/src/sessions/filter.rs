@@ -100,8 +100,14 @@ impl Filter {
 
     /// Whether a session is shown; `haystack` is its [`haystack_of`].
     pub fn shows(&self, row: &Row, haystack: &str, now_ms: i64) -> bool {
-        let state = row.state(now_ms).word().to_lowercase();
-        let is_state = |word: &str| state.split(' ').any(|part| part.starts_with(word));
+        let state = row.state(now_ms);
+        let is_state = |word: &str| {
+            let begins = |part: &str| {
+                let head = part.get(..word.len());
+                head.is_some_and(|head| head.eq_ignore_ascii_case(word))
+            };
+            state.word().split(' ').any(begins)
+        };
         let mut words = self.words.iter();
         words.all(|word| is_state(word) || found(haystack, word))
             && self.facets.iter().all(|wanted| {
@@ -110,9 +116,9 @@ impl Filter {
                     Facet::Agent => has(row.agent_name()) || has(row.agent.as_deref()),
                     Facet::Project => has(row.project()),
                     Facet::Branch => has(row.git_branch.as_deref()),
-                    Facet::Is => STATES.iter().any(|(name, states)| {
-                        wanted.value == *name && states.contains(&row.state(now_ms))
-                    }),
+                    Facet::Is => STATES
+                        .iter()
+                        .any(|(name, states)| wanted.value == *name && states.contains(&state)),
                 }
             })
     }

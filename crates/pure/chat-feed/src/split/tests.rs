@@ -206,6 +206,31 @@ fn quoted_code_goes_on_as_code_where_its_quote_is_cut() {
             "> 10. ```sh\n",
         ),
         ("> - - ~~~\n", ">     let a = 1;\n>\n", "", "> - - ~~~\n"),
+        // So it is where the fence stands on a later line of it.
+        (
+            "> 10. text\n> lazy\n>\n>     ```sh\n",
+            ">     let a = 1;\n>\n",
+            ">     ```\n>\n",
+            "> 10. ```sh\n",
+        ),
+        (
+            "> - one\n>   - two\n>      ~~~\n",
+            ">     let a = 1;\n>\n",
+            "",
+            "> - - ~~~\n",
+        ),
+        (
+            "> -\n>   ```\n",
+            ">   let a = 1;\n>\n",
+            ">   ```\n",
+            "> - ```\n",
+        ),
+        (
+            "> - one\n>\n> text\n>\n>   ```\n",
+            ">   let a = 1;\n>\n",
+            ">   ```\n",
+            ">   ```\n",
+        ),
     ] {
         let quote = format!("{opening}{}{closing}> after\n", line.repeat(1_000));
         let pieces = Splitter::whole(&quote);
@@ -232,6 +257,10 @@ fn quoted_code_goes_on_as_code_where_its_quote_is_cut() {
     check(
         "> - ```sh\n>   x\n> text\nlazy",
         &[("quote", "> - ```sh\n>   x\n> text\nlazy")],
+    );
+    check(
+        "> - a\n>   ```\n> text\nlazy",
+        &[("quote", "> - a\n>   ```\n> text\nlazy")],
     );
     let long = format!("> > ```\n> out\n{}", "> text\n".repeat(2_000));
     assert!(shown(&long).iter().all(|(label, _)| label == "quote"));

@@ -100,6 +100,27 @@ impl Screen {
         });
         lines.clone()
     }
+
+    /// The last so many of those lines: of a screen that is still drawn on no others are looked at, and to make all of them
+    /// with each piece takes long.
+    pub fn last_lines(&self, most: usize) -> Vec<Line> {
+        if let Some(lines) = &self.lines {
+            return lines[lines.len().saturating_sub(most)..].to_vec();
+        }
+        let emulator = self
+            .drawn
+            .as_ref()
+            .and_then(|drawn| drawn.emulator.as_ref());
+        let rows = emulator.map(|(terminal, _)| terminal.screen());
+        let rows: Vec<&avt::Line> = rows.iter().flat_map(|screen| screen.all_lines()).collect();
+        let last = rows.into_iter().rev().map(line);
+        let mut last: Vec<Line> = last
+            .skip_while(|line| line.text.is_empty())
+            .take(most)
+            .collect();
+        last.reverse();
+        last
+    }
 }
 
 impl Drawn {
@@ -263,6 +284,10 @@ mod tests {
             let whole = lines(Printed::text(text), (20, 5));
             for n_pieces in 1..=text.len() {
                 let (mut screen, _) = in_pieces(text, (20, 5), n_pieces);
+                for most in [0, 1, 3, 99] {
+                    let last = &whole[whole.len().saturating_sub(most)..];
+                    assert_eq!(screen.last_lines(most), last, "{text:?} in {n_pieces}");
+                }
                 assert_eq!(screen.lines()[..], whole, "{text:?} in {n_pieces}");
             }
         }

@@ -83,6 +83,7 @@ fn payload() -> impl Strategy<Value = (&'static str, Json)> {
         1 => (id, text, proptest::option::of(0u64..9)).prop_map(|(id, text, offset)| ("tool_input_chunk", json!({"toolCallId": id, "toolName": "Read", "chunk": text, "offset": offset}))),
         1 => (id, text, 1usize..70).prop_map(|(id, text, times)| ("tool_output_chunk", json!({"toolCallId": id, "chunk": text.repeat(times)}))),
         2 => (id, error, given()).prop_map(|(id, error, given)| ("tool_result", json!({"toolCallId": id, "result": given, "error": error}))),
+        1 => (id, given(), proptest::bool::ANY).prop_map(|(id, given, goes_on)| ("tool_result", json!({"toolCallId": id, "result": given, "background": goes_on}))),
         1 => (id, text, 0usize..70).prop_map(|(id, text, times)| ("file_edit", json!({"toolCallId": id, "filePath": "a", "changeType": "modified", "linesAdded": 1, "diffPreview": text.repeat(times), "fullDiff": text.repeat(times + 1)}))),
         1 => ("m[12]", "[bcd]").prop_map(|(id, to)| ("agent_message", json!({"messageId": id, "targetAgentId": to, "message": "do", "wait": true}))),
         1 => ("m[12]", "[bcd]").prop_map(|(id, from)| ("agent_callback", json!({"messageId": id, "fromAgentId": from, "result": "did"}))),

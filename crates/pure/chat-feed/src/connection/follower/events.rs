@@ -58,7 +58,7 @@ impl Step<'_> {
 
     fn hand(&mut self, ready: Vec<ChatEvent>) {
         for event in &ready {
-            self.follower.over.take(event);
+            self.follower.standing.take(event);
         }
         if !ready.is_empty() {
             self.commands.push(Command::Hand(ready));

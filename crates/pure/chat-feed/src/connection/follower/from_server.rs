@@ -23,6 +23,8 @@ impl Step<'_> {
         }
         let after = self.follower.inbox.last_seq();
         let is_empty = page.events.is_empty();
+        let last = page.events.last().and_then(|event| event.seq);
+        let is_known = !is_empty && page.next.or(last) <= Some(self.follower.asked);
         self.events_of_page(page.events);
         for (from, to, why) in page.gaps {
             self.gap(from, to, why);
@@ -30,6 +32,10 @@ impl Step<'_> {
         let here = self.follower.inbox.last_seq();
         let next = page.next.unwrap_or(here).max(here);
         let is_last = next >= page.head || (is_empty && next <= after);
+        if !is_last && is_known {
+            // As of a cache that does not look at what was asked for.
+            return self.lose(Loss::NoAnswer, None);
+        }
         if !is_last {
             self.tell(Status::CatchingUp(page.head.saturating_sub(next)));
             // What a page lacks between its events does not exist.
@@ -100,6 +106,13 @@ impl Step<'_> {
             ServerFrame::Reset(reset) if reset.sub == sub => self.begin_anew(),
             ServerFrame::Err(problem) if problem.fatal || problem.code == "no_session" => {
                 self.lose(Loss::NoAnswer, problem.retry_after_ms);
+            }
+            // What was to be opened is not now.
+            ServerFrame::Err(problem)
+                if problem.sub == Some(sub)
+                    && matches!(self.follower.state, State::Opening { .. }) =>
+            {
+                self.lose(Loss::Busy, problem.retry_after_ms);
             }
             ServerFrame::Bye(bye) => self.lose(Loss::Restart, Some(bye.reconnect_after_ms)),
             // What is left is about subscriptions that are over, or says nothing new.

@@ -1,12 +1,13 @@
 //! How each state is entered, and what is done and told then.
 
+use chat_event::Standing;
 use chat_event::frame::{ClientFrame, Open};
 
-use super::{State, Step};
+use super::{ANEW_MS, State, Step};
 use crate::connection::polling::{
     REFUSED_SOCKETS, SOCKET_AGAIN_MS, absent_pause_ms, poll_pause_ms,
 };
-use crate::connection::{Command, Failure, Loss, Over, Status};
+use crate::connection::{Command, Failure, Loss, Status};
 use crate::inbox::Inbox;
 
 impl Step<'_> {
@@ -25,6 +26,7 @@ impl Step<'_> {
 
     pub(super) fn ask_page_behind(&mut self, after: u64) {
         let epoch = self.follower.epoch.clone();
+        self.follower.asked = after;
         self.commands.push(Command::Page { after, epoch });
     }
 
@@ -75,7 +77,16 @@ impl Step<'_> {
         }
         self.commands.push(Command::Clear);
         self.forget();
-        self.load();
+        let before_ms = self.follower.anew_ms.replace(self.now_ms);
+        let is_again = before_ms.is_some_and(|before_ms| self.now_ms < before_ms + ANEW_MS);
+        match is_again {
+            true => {
+                // The socket is gone.
+                self.follower.state = State::Loading;
+                self.lose(Loss::NoAnswer, None);
+            }
+            false => self.load(),
+        }
     }
 
     fn forget(&mut self) {
@@ -84,7 +95,7 @@ impl Step<'_> {
         self.follower.acked = 0;
         self.follower.ack_due_ms = None;
         self.follower.hole_since_ms = None;
-        self.follower.over = Over::default();
+        self.follower.standing = Standing::default();
         self.follower.is_caught_up = false;
         self.follower.told = None;
     }

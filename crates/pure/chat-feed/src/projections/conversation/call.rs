@@ -135,11 +135,11 @@ impl Conversation {
         let Some(call) = self.calls.get_mut(&key) else {
             return;
         };
-        let comes_late = call
-            .result
-            .as_ref()
-            .is_some_and(ToolResult::is_empty_handed)
-            && !result.is_empty_handed();
+        let before = call.result.as_ref();
+        let comes_late = before.is_some_and(|first| {
+            (first.is_empty_handed() && !result.is_empty_handed())
+                || (first.goes_on() && !result.goes_on())
+        });
         if let Some(first) = call.result.as_ref().filter(|_| !comes_late) {
             // The first result stands; another one that says something else is counted.
             if first.result != result.result || first.error != result.error {
@@ -147,7 +147,10 @@ impl Conversation {
             }
             return;
         }
-        call.result = Some(result.clone());
+        call.result = Some(ToolResult {
+            result: result.given(before.map(|before| &before.result)),
+            ..result.clone()
+        });
         // One that was stopped may print on.
         if says_something(result) && !call.was_stopped() {
             call.output = String::new();

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use chat_event::compaction::Folded;
-use chat_event::{ChatEvent, Payload, Standing};
+use chat_event::{ChatEvent, Outcome, Payload, Standing};
 
 use super::SessionOutcome;
 use super::usage::{NewestUsage, UsageCount, UsageNote};
@@ -26,16 +26,9 @@ pub(super) struct Told {
     pub(super) git_branch: Option<String>,
     pub(super) span_ms: Option<(i64, i64)>,
     pub(super) busy_ms: u64,
-    /// How the newest turn ended: the last one that began, by the times of the turns.
-    pub(super) outcome: Option<SessionOutcome>,
-    newest_turn: Option<u64>,
     standing: Standing,
     pub(super) turns: HashSet<u64>,
     times: HashMap<u64, TurnTime>,
-    /// Turns that are not over, in the order they began: a prompt may wait while the agent is busy with the one before.
-    open: Vec<u64>,
-    /// Calls of the newest turn less their results.
-    n_running_calls: i64,
     pub(super) interrupts: u64,
     pub(super) compactions: u64,
     newest_compaction: Option<u64>,
@@ -84,8 +77,11 @@ impl Told {
         if event.turn_id.is_some() || works {
             self.time_of(turn, began_ms);
         }
+        self.standing.take(event);
         match &event.payload {
-            Payload::TurnStart(_) => self.go_on(event, turn, began_ms),
+            Payload::TurnStart(_) | Payload::ToolCall(_) => {
+                self.turns.insert(turn);
+            }
             Payload::UserMessage(_)
             | Payload::UserAudio(_)
             | Payload::AgentCallback(_)
@@ -95,24 +91,10 @@ impl Told {
             | Payload::ThinkingDone(_)
                 if main =>
             {
-                self.go_on(event, turn, began_ms);
-                if !is_prompt(&event.payload) {
-                    self.works_in(turn);
-                }
+                self.turns.insert(turn);
             }
-            Payload::ToolCall(_) => {
-                self.go_on(event, turn, began_ms);
-                if main {
-                    self.works_in(turn);
-                }
-                if !self.is_past(event, turn) {
-                    self.n_running_calls += 1;
-                }
-            }
-            Payload::ToolResult(_) if self.is_past(event, turn) => {}
-            Payload::ToolResult(_) => self.n_running_calls -= 1,
             Payload::TurnEnd(end) => {
-                let new = self.turns.insert(turn);
+                self.turns.insert(turn);
                 let guessed = end.extra.get("guessed").is_some();
                 let time = self.time_of(turn, event.timestamp);
                 // What is known of its end is not given up for a guess.
@@ -127,31 +109,8 @@ impl Told {
                 }
                 let usage = end.usage.as_ref().and_then(|usage| usage.parse());
                 self.usage.end_turn(turn, usage.as_ref(), end.cost_usd);
-                self.open.retain(|&open| open != turn);
-                if new {
-                    self.begin(event, turn, began_ms);
-                }
-                if self.newest_turn == Some(turn) || !self.is_past(event, turn) {
-                    self.ends(event, turn, end.outcome.as_deref());
-                }
             }
-            Payload::Interrupt(_) => {
-                self.interrupts += 1;
-                // A sub-agent that is stopped is not all of the session.
-                if main {
-                    self.stops(event, turn, SessionOutcome::Interrupted);
-                }
-            }
-            Payload::ErrorEvent(_) if main => self.stops(event, turn, SessionOutcome::Failed),
-            Payload::SessionEnd(_) => {
-                self.standing.is_over(event.timestamp);
-                if self.outcome == Some(SessionOutcome::Running) {
-                    self.outcome = Some(match self.n_running_calls > 0 {
-                        true => SessionOutcome::Interrupted,
-                        false => SessionOutcome::Completed,
-                    });
-                }
-            }
+            Payload::Interrupt(_) => self.interrupts += 1,
             // A sub-agent's is no beginning of the session.
             Payload::SessionStart(start) if !main => {
                 add_name(&mut self.agents, start.agent.as_deref());
@@ -218,79 +177,18 @@ impl Told {
         })
     }
 
-    /// The agent works in a turn: those before it are over, also where nobody said so.
-    fn works_in(&mut self, turn: u64) {
-        if let Some(at) = self.open.iter().position(|&open| open == turn) {
-            self.open.drain(..at);
+    /// How the newest turn ended: the last one that began, by the times of the turns.
+    pub(super) fn outcome(&self) -> Option<SessionOutcome> {
+        match self.standing.outcome() {
+            Some(Outcome::Completed) => Some(SessionOutcome::Completed),
+            Some(Outcome::Interrupted) => Some(SessionOutcome::Interrupted),
+            Some(Outcome::Failed) => Some(SessionOutcome::Failed),
+            None => self
+                .standing
+                .is_in_turn()
+                .then_some(SessionOutcome::Running),
         }
     }
-
-    /// Something happens in a turn. One of a sub-agent's own need not be told to end.
-    fn go_on(&mut self, event: &ChatEvent, turn: u64, began_ms: Option<i64>) {
-        let main = event.parent_tool_call_id.is_none();
-        let new = self.turns.insert(turn);
-        if new && main {
-            self.begin(event, turn, began_ms);
-        }
-        // What is said late does not open a turn that is over, nor make one that is past the newest.
-        let goes_on = new && !self.standing.is_past(began_ms);
-        if goes_on {
-            self.n_running_calls = 0;
-        }
-        if goes_on && main {
-            self.open.push(turn);
-        }
-        if goes_on || self.outcome.is_none() {
-            self.outcome = Some(SessionOutcome::Running);
-        }
-    }
-
-    /// A turn begins; without a name it stands where it came.
-    fn begin(&mut self, event: &ChatEvent, turn: u64, began_ms: Option<i64>) {
-        if event.turn_id.is_none() {
-            self.standing = Standing::default();
-        }
-        if self.standing.begins(began_ms) {
-            self.newest_turn = Some(turn);
-        }
-    }
-
-    /// A turn ends so, as far as that was told; what stopped it may have been told before.
-    fn ends(&mut self, event: &ChatEvent, turn: u64, outcome: Option<&str>) {
-        if self.newest_turn == Some(turn) {
-            self.standing.ends(event.timestamp);
-        }
-        self.outcome = Some(match (outcome, self.outcome) {
-            _ if !self.open.is_empty() => SessionOutcome::Running,
-            (Some("interrupted"), _) => SessionOutcome::Interrupted,
-            (Some("failed"), _) => SessionOutcome::Failed,
-            (None, Some(SessionOutcome::Interrupted)) => SessionOutcome::Interrupted,
-            (None, Some(SessionOutcome::Failed)) => SessionOutcome::Failed,
-            (_, _) => SessionOutcome::Completed,
-        });
-        self.n_running_calls = 0;
-    }
-
-    /// A turn stops so; of one that is past that says nothing of the session.
-    fn stops(&mut self, event: &ChatEvent, turn: u64, how: SessionOutcome) {
-        if !self.is_past(event, turn) {
-            self.standing.ends(event.timestamp);
-            self.outcome = Some(how);
-        }
-    }
-
-    /// Whether an event of this turn tells of what is past.
-    fn is_past(&self, event: &ChatEvent, turn: u64) -> bool {
-        let goes_on = self.newest_turn == Some(turn) && self.standing.is_open();
-        !goes_on && self.standing.is_past(event.timestamp)
-    }
-}
-
-fn is_prompt(payload: &Payload) -> bool {
-    matches!(
-        payload,
-        Payload::UserMessage(_) | Payload::UserAudio(_) | Payload::AgentCallback(_)
-    )
 }
 
 fn add_name(names: &mut Vec<String>, name: Option<&str>) {

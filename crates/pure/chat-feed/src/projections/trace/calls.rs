@@ -57,7 +57,7 @@ struct Finished {
     /// The hash of its id.
     id: u64,
     turn: Option<TurnNth>,
-    /// What is needed to tell a late result; `None` where the result came.
+    /// What is needed to tell a late result; `None` where the result came, and did not say that more comes.
     late: Option<OpenCall>,
 }
 
@@ -235,7 +235,8 @@ impl Calls {
             (None, Some(finished)) => {
                 // The first result stands.
                 let status = ToolStatus::of_result(result.error.as_ref(), false);
-                if matches!(status, ToolStatus::Interrupted | ToolStatus::NoResult) {
+                let has_none = matches!(status, ToolStatus::Interrupted | ToolStatus::NoResult);
+                if has_none && result.background.is_none() || result.goes_on() {
                     return CallStep::Nothing;
                 }
                 let Some(mut call) = finished.late.take() else {
@@ -258,8 +259,11 @@ impl Calls {
             self.waiting_bytes += open.waiting_bytes;
             return CallStep::Nothing;
         }
-        self.take(nth)
-            .map_or(CallStep::Nothing, |call| CallStep::Done(Box::new(call)))
+        let taken = self.take(nth);
+        if let Some(call) = taken.as_ref().filter(|_| result.goes_on()) {
+            self.keep_for_late(call);
+        }
+        taken.map_or(CallStep::Nothing, |call| CallStep::Done(Box::new(call)))
     }
 
     /// Ends the calls of a turn, but for those that go on behind it; or all of them.
@@ -313,21 +317,26 @@ impl Calls {
         if call.block.result.is_none() {
             call.block.status = how;
             call.block.progress = None;
-            if let Some(finished) = self.finished.back_mut() {
-                finished.late = Some(OpenCall {
-                    id: call.id,
-                    turn: call.turn,
-                    parent: call.parent,
-                    depth: call.depth,
-                    block: call.block.clone(),
-                    target: call.target.clone(),
-                    called: call.called,
-                    waiting_bytes: 0,
-                    output: String::new(),
-                });
-            }
+            self.keep_for_late(&call);
         }
         Some(call)
+    }
+
+    /// Keeps of the call that was taken last what is needed to tell a result that comes yet.
+    fn keep_for_late(&mut self, call: &OpenCall) {
+        if let Some(finished) = self.finished.back_mut() {
+            finished.late = Some(OpenCall {
+                id: call.id,
+                turn: call.turn,
+                parent: call.parent,
+                depth: call.depth,
+                block: call.block.clone(),
+                target: call.target.clone(),
+                called: call.called,
+                waiting_bytes: 0,
+                output: String::new(),
+            });
+        }
     }
 
     /// The call of that id, a new one where there is none.
@@ -379,7 +388,7 @@ fn size(block: &ToolCallBlock) -> usize {
 }
 
 fn note_result(block: &mut ToolCallBlock, result: &ToolResult, now_ms: Option<i64>) {
-    block.result = Some(result.result.clone());
+    block.result = Some(result.given(block.result.as_ref()));
     block.error.clone_from(&result.error);
     block.summary.clone_from(&result.summary);
     block.exit_code = result.exit_code;

@@ -12,7 +12,7 @@ mod turns;
 use std::collections::BTreeMap;
 
 use chat_event::payload::TurnEnd;
-use chat_event::{ChatEvent, Payload};
+use chat_event::{ChatEvent, Payload, Standing, Status, Took};
 
 use super::calls::{CallPlace, CallStep, Calls, TurnNth};
 use super::clean::{clean, one_line};
@@ -50,6 +50,10 @@ pub(super) struct Told {
 pub(super) struct SessionTrace {
     verbosity: Verbosity,
     seen: Seen,
+    /// How the session stands, as everywhere else.
+    standing: Standing,
+    /// Nothing more was to come.
+    is_finished: bool,
     turns: Turns,
     calls: Calls,
     asks: BTreeMap<u64, Asked>,
@@ -80,6 +84,8 @@ impl SessionTrace {
         if event.is_control() || !self.seen.is_new(event) {
             return;
         }
+        self.is_finished = false;
+        let took = self.standing.take(event);
         let asking = self.two_sources.take(event);
         let event = match &asking {
             Asking::Now(event) => event,
@@ -93,7 +99,10 @@ impl SessionTrace {
         if let Some(turn) = turn.and_then(|nth| self.turns.get(nth)) {
             turn.last_ms = event.timestamp.or(turn.last_ms);
         }
-        self.take(event, turn);
+        if took.works {
+            self.turns.works_in(turn);
+        }
+        self.take(event, turn, took);
         while let Some(call) = self.calls.overflow() {
             self.tell_call(&call);
         }
@@ -104,6 +113,7 @@ impl SessionTrace {
 
     /// Nothing more will come: what runs is told as it stands.
     pub(super) fn finish(&mut self, ended: bool) {
+        self.is_finished = !ended;
         self.tell_retries(None);
         let open: Vec<_> = self.turns.open().iter().map(|turn| turn.nth).collect();
         for nth in open {
@@ -148,6 +158,10 @@ impl SessionTrace {
 
     /// What goes on now, one line a call; else what the turns are at.
     pub(super) fn running(&self) -> Vec<Running<Told>> {
+        // What is told late of a session that is over goes on in no terminal.
+        if self.is_finished || self.standing.status() == Status::Ended {
+            return Vec::new();
+        }
         let line = |kind, text: String, since_ms| Running {
             line: Told {
                 stream: Stream::Trace,
@@ -165,7 +179,9 @@ impl SessionTrace {
                 line(LineKind::ToolRunning, call.line(), since_ms)
             })
             .collect();
-        for turn in self.turns.open() {
+        // What is open in a session that rests waits for somebody to go on with it.
+        let open = self.turns.open().iter();
+        for turn in open.filter(|turn| self.standing.works() && !turn.gave_way) {
             let busy = self.calls.running().any(|call| call.turn == Some(turn.nth));
             let doing = match (&turn.progress, busy) {
                 (Some(progress), _) => progress.clone(),
@@ -175,7 +191,12 @@ impl SessionTrace {
             let text = format!("{} ⋯ {doing}", turn.tag());
             running.push(line(LineKind::Progress, text, turn.last_ms));
         }
-        if let Some(status) = &self.status {
+        if let Some(status) = self.status.as_ref().filter(|_| self.standing.works()) {
+            running.push(line(LineKind::Progress, format!("⋯ {status}"), None));
+        }
+        // It goes on in a turn that was told to be over, or in none.
+        if running.is_empty() && self.standing.works() {
+            let status = self.standing.status().as_str();
             running.push(line(LineKind::Progress, format!("⋯ {status}"), None));
         }
         running
@@ -223,7 +244,7 @@ impl SessionTrace {
         self.turns.begin(id, event.timestamp)
     }
 
-    fn take(&mut self, event: &ChatEvent, turn: Option<TurnNth>) {
+    fn take(&mut self, event: &ChatEvent, turn: Option<TurnNth>, took: Took) {
         let parent = event.parent_tool_call_id.as_deref();
         let response = event.response_id.as_deref();
         if Retries::end_with(&event.payload) {
@@ -319,7 +340,10 @@ impl SessionTrace {
             }
             Payload::SessionStart(start) => self.session_start(start),
             Payload::SessionEnd(end) => {
-                self.finish(true);
+                // The end of an earlier run, or of a sub-agent's session, ends nothing of this one.
+                if !took.is_past && parent.is_none() {
+                    self.finish(true);
+                }
                 let why = one_line(&end.reason);
                 self.verbose(LineKind::Session, format!("[SESSION] ended: {why}"));
             }

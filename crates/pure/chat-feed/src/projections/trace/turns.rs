@@ -35,6 +35,8 @@ pub(super) struct Turn {
     pub(super) usage: TurnUsage,
     /// `interrupted` or `failed`, where it was said before the turn's end.
     pub(super) stopped: Option<&'static str>,
+    /// The agent works in a later one: it is over, though its end was not told.
+    pub(super) gave_way: bool,
     /// What it is doing, beside tool calls.
     pub(super) progress: Option<String>,
     pub(super) answer: Answer,
@@ -128,6 +130,13 @@ impl Turns {
         self.open.last()
     }
 
+    /// The agent works in this turn, the newest: no other one goes on.
+    pub(super) fn works_in(&mut self, nth: Option<TurnNth>) {
+        for turn in &mut self.open {
+            turn.gave_way = Some(turn.nth) != nth;
+        }
+    }
+
     /// Whether a turn of that id is over.
     pub(super) fn has_ended(&self, id: &str) -> bool {
         let id = hash(id);
@@ -165,6 +174,7 @@ impl Turns {
             last_ms: now_ms,
             usage: TurnUsage::default(),
             stopped: None,
+            gave_way: false,
             progress: None,
             answer: Answer::default(),
         });
