@@ -485,7 +485,7 @@ impl Page {
                 let now_ms = clock::server_ms();
                 let counts = state
                     .rows
-                    .with_untracked(|rows| rows.iter().any(|row| sessions::counts(row, now_ms)));
+                    .with_untracked(|rows| rows.live().any(|row| sessions::counts(row, now_ms)));
                 // Nobody sees the seconds of a hidden page.
                 let counts = counts && !frame::is_hidden();
                 frame::sleep(if counts { SECONDS_MS } else { CLOCK_MS }).await;

@@ -43,8 +43,9 @@ pub(crate) mod question;
 pub(crate) mod raw;
 pub(crate) mod reading;
 pub(crate) mod rows;
+mod said;
 pub(crate) mod script;
-mod seen;
+pub(crate) mod seen;
 mod selecting;
 pub(crate) mod terminal;
 pub(crate) mod text;
@@ -312,6 +313,7 @@ impl Context {
         self.many_asked.update(|request| request.wrapping_add(1));
         self.export.leave();
         self.panel.forget();
+        self.transport.forget();
     }
 }
 

@@ -175,6 +175,9 @@ export function defineElement(name, observed, connect) {
       const begun = [];
       let half = "";
       let [begins, came] = [true, false];
+      // How it begins. Packed bytes and pages have no lines, and cannot stand between those of others.
+      const head = [];
+      const isPacked = () => /^(31,139|40,181|[89]\d,42|60,33)$/.test(head);
       try {
         this.#streams.add(from);
         if (has(events, "then")) events = await events;
@@ -195,16 +198,21 @@ export function defineElement(name, observed, connect) {
           const next = await (from.read?.() ?? from.next());
           if (!isWanted()) return;
           done = next.done;
-          let piece = done ? (came ? "\n" : "") : next.value;
+          let piece = done ? (came && !isPacked() ? "\n" : "") : next.value;
           if (typeof piece === "string") {
             const [, whole, rest] = /^(.*?)([\uD800-\uDBFF]?)$/s.exec(half + piece);
             half = rest;
             piece = encoder.encode(whole);
           } else piece = lines(piece);
           came ||= piece.length > 0;
+          head.push(...piece.subarray(0, 2 - head.length));
           // Others may give lines in between: this one's are handed on when they are whole. Of nothing the end is, too.
           const isNothing = done && !came;
-          const to = piece.lastIndexOf(10) + 1;
+          if (done && isPacked()) {
+            piece = new Uint8Array(await new Blob(begun.splice(0)).arrayBuffer());
+            if (!isWanted()) return;
+          }
+          const to = isPacked() ? (done ? piece.length : 0) : piece.lastIndexOf(10) + 1;
           begun.push(piece.subarray(0, to));
           if (to || isNothing) {
             for (const bytes of begun.splice(0)) {

@@ -36,6 +36,8 @@ use crate::transport::live::{Live, Retry};
 use crate::transport::pushed::Pushed;
 use crate::transport::{Progress, Running};
 
+/// Texts of sessions as nodes, for the page around.
+pub(crate) use crate::components::seen;
 pub(crate) use keys::show_keys;
 
 /// The element's name.

@@ -15,13 +15,13 @@ use std::cell::{Ref, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-use chat_event::ChatEvent;
 use chat_event::pack::Broken;
+use chat_event::{ChatEvent, Outcome};
 use chat_feed::arrangement::{Arrangement, RowChange};
 use chat_feed::find::Find;
 use chat_feed::playback::Moment;
 use chat_feed::viewport::RowId;
-use chat_feed::{BlockId, ChatRenderer, Feed, FeedPatch, Gathered, Heard, TurnState};
+use chat_feed::{BlockId, ChatRenderer, Feed, FeedPatch, Gathered, Heard};
 use leptos::prelude::*;
 
 use finding::TellFind;
@@ -150,15 +150,7 @@ impl FeedStore {
 
     /// How the newest turn ended, where that was told: `completed`, `interrupted` or `failed`; whatever moment is shown.
     pub(crate) fn outcome(&self) -> Option<&'static str> {
-        let renderer = self.renderer.borrow();
-        let turn = renderer.feed().newest_turn()?;
-        match turn.state {
-            TurnState::Running => None,
-            _ if !turn.ended => None,
-            TurnState::Completed => Some("completed"),
-            TurnState::Interrupted => Some("interrupted"),
-            TurnState::Failed => Some("failed"),
-        }
+        self.renderer.borrow().outcome().map(Outcome::as_str)
     }
 
     /// Events taken so far.

@@ -59,6 +59,8 @@ pub(crate) enum Update {
     Stopped(Failure),
     /// It cannot go on.
     Failed(Failure),
+    /// What a script pushed gave no event for a while; more may come.
+    NoEvents,
     /// It goes on once a part of the page is here that did not come.
     Lacks(Lack),
 }

@@ -90,9 +90,10 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
             false => n_all,
         }
     };
-    let n_at_work = Memo::new(move |_| match is_filtered.get() {
-        true => (0, 0),
-        false => at_work(state),
+    // Who needs somebody does so whatever the filter shows.
+    let n_at_work = Memo::new(move |_| match (at_work(state), is_filtered.get()) {
+        ((n_waiting, _), true) => (n_waiting, 0),
+        (n_at_work, false) => n_at_work,
     });
     let counted = |n: usize, one, many| match n {
         0 => String::new(),
@@ -102,12 +103,22 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
         .attr("type", "button")
         .class("link sessions__waiting")
         .on(ev::click, move |_| {
-            let shown = shown.get_untracked();
-            if let Some(index) = shown.first_waiting() {
-                at.set(shown.items[index].id().map(str::to_owned));
-                list::reveal(&shown, index);
-                list::focus();
+            let is_hidden = shown.with_untracked(|shown| shown.first_waiting().is_none());
+            if is_hidden {
+                state.filter.set(String::new());
             }
+            leptos::task::spawn_local(async move {
+                if is_hidden {
+                    // They are shown with the next tick.
+                    leptos::task::tick().await;
+                }
+                let shown = shown.get_untracked();
+                if let Some(index) = shown.next_waiting(at.get_untracked().as_deref()) {
+                    at.set(shown.items[index].id().map(str::to_owned));
+                    list::reveal(&shown, index);
+                    list::focus();
+                }
+            });
         })
         .child(move || counted(n_at_work.get().0, "needs you", "need you"));
     let running = span().child(move || counted(n_at_work.get().1, "running", "running"));
@@ -128,6 +139,8 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
         .attr("title", "Words, agent:codex, project:web, is:failed (/)")
         .attr("aria-label", "Filter sessions")
         .attr("aria-keyshortcuts", "/")
+        .attr("autocapitalize", "off")
+        .attr("spellcheck", "false")
         .class("field")
         .prop("value", move || state.filter.get())
         .on(ev::input, move |event| {
@@ -159,7 +172,7 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
             .class("sessions__field")
             .child((glyph::search(), field)),
         menu,
-        facets::view(state, n_rows, menu_open),
+        facets::view(state, menu_open),
         span()
             .class("sessions__today")
             .child(move || spent_today(state)),
@@ -231,12 +244,11 @@ pub(super) fn list_button(state: State, shows: bool) -> impl IntoView {
 fn at_work(state: State) -> (usize, usize) {
     let now_ms = state.now_ms.get();
     state.rows.with(|rows| {
-        let own = || rows.iter().filter(|row| !row.sample);
-        let waiting = own().filter(|row| row.state(now_ms) == Stand::NeedsYou);
-        (
-            waiting.count(),
-            own().filter(|row| works(row, now_ms)).count(),
-        )
+        let waiting = rows
+            .live()
+            .filter(|row| row.state(now_ms) == Stand::NeedsYou);
+        let running = rows.live().filter(|row| works(row, now_ms));
+        (waiting.count(), running.count())
     })
 }
 
@@ -251,11 +263,9 @@ pub(super) fn waiting(state: State) -> usize {
         };
         state.rows.with(|rows| {
             let waiting = rows
-                .iter()
+                .live()
                 .filter(|row| row.state(now_ms) == Stand::NeedsYou);
-            waiting
-                .filter(|row| !row.sample && !is_open(&row.id))
-                .count()
+            waiting.filter(|row| !is_open(&row.id)).count()
         })
     })
 }
@@ -292,16 +302,7 @@ pub(super) fn named(way: &str, n_waiting: usize) -> String {
 /// What the sessions that changed today have used, over all their time.
 fn spent_today(state: State) -> Option<String> {
     let (today_ms, _) = clock::day_starts();
-    let (n_tokens, usd) = state.rows.with(|rows| {
-        rows.iter()
-            .filter(|row| row.at_ms() >= today_ms && !row.sample)
-            .fold((0_u64, 0.0), |(n_tokens, usd), row| {
-                (
-                    n_tokens.saturating_add(row.tokens.unwrap_or(0)),
-                    usd + row.cost_usd.unwrap_or(0.0),
-                )
-            })
-    });
+    let (n_tokens, usd) = state.rows.with(|rows| rows.spent_since(today_ms));
     let tokens = (n_tokens > 0).then(|| format!("{} tokens", units::tokens(n_tokens)));
     let cost = (usd > 0.0).then(|| units::dollars(usd));
     let parts: Vec<String> = [tokens, cost].into_iter().flatten().collect();

@@ -7,7 +7,7 @@ use leptos::prelude::*;
 
 use super::sessions::{glyph, now_line};
 use super::{Open, PageRef, State, keys};
-use crate::element;
+use crate::element::{self, seen};
 use crate::platform::{clock, dom, location};
 
 /// The sessions that are watched.
@@ -62,7 +62,7 @@ fn column(page: PageRef, state: State, id: String) -> impl IntoView {
                         div().class("together__text").child((
                             div()
                                 .class("together__title")
-                                .child(row.name(&clock::day_and_time)),
+                                .child(seen::text(row.name(&clock::day_and_time))),
                             now_line(row, now_ms),
                         )),
                     )

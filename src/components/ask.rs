@@ -9,7 +9,9 @@ use chat_event::payload::{PermissionRequest, PermissionResolved};
 use chat_event::shell::script_of;
 use chat_feed::choices::Choice;
 use chat_feed::units;
-use chat_feed::{Block, BlockBody, BlockId, Feed, PermissionBlock, ToolCallBlock, ToolStatus};
+use chat_feed::{
+    Block, BlockBody, BlockId, Feed, PermissionBlock, ToolCallBlock, ToolKind, ToolStatus,
+};
 use leptos::ev;
 use leptos::html::{button, details, div, input, p, span, summary};
 use leptos::prelude::*;
@@ -95,9 +97,6 @@ pub(super) fn unanswered() -> AnyView {
 /// Arguments of which one says what is asked for: the first that is words.
 const OBJECTS: [&str; 2] = ["command", "file_path"];
 
-/// The tools that ask for leave to go on with a plan.
-const PLANNING: [&str; 2] = ["ExitPlanMode", "exit_plan_mode"];
-
 /// The argument that says what is asked for.
 fn told_above(request: &PermissionRequest) -> Option<&'static str> {
     let args = request.args.as_ref()?;
@@ -105,9 +104,10 @@ fn told_above(request: &PermissionRequest) -> Option<&'static str> {
     OBJECTS.into_iter().find(is_words)
 }
 
-/// A plan that is to be gone on with, where it is here.
+/// A plan that is to be gone on with, where it is here. That it is one is said by the request: a tool of a server may have
+/// an argument of that name.
 fn plan_of(request: &PermissionRequest) -> Option<String> {
-    if !PLANNING.contains(&request.tool_name.as_str()) {
+    if request.kind.as_deref() != Some(ToolKind::Plan.as_str()) {
         return None;
     }
     let plan = request.args.as_ref()?.get("plan")?.to_body()?;

@@ -234,19 +234,31 @@ fn player(of: Of<'_>, nth: usize, data: &Body, name: &str) -> Option<AnyView> {
 /// What plays sound that is here.
 fn playing(of: Of<'_>, nth: usize, address: String, name: &str) -> AnyView {
     let (ctx, id) = (of.ctx, of.id);
-    let play = move |element: Element, ()| {
-        let due = ctx.try_with_value(|context| context.sound_due.take());
-        if due.flatten() == Some((id, nth)) {
-            dom::play(&element);
+    let play = move |element: Element, address: String| {
+        // What is being heard stays as it is until its end: late pieces of an answer would begin it anew.
+        if dom::is_heard(&element) {
+            return;
         }
+        if dom::attribute(&element, "src").as_ref() != Some(&address) {
+            dom::write_attribute(&element, "src", &address);
+        }
+        let here = Some((id, nth));
+        ctx.try_with_value(|context| {
+            if context.sound_due.get() == here {
+                context.sound_due.set(None);
+                dom::play(&element);
+            }
+        });
     };
     audio()
         .class("sound")
         .attr("controls", "")
         .attr("preload", "metadata")
         .attr("aria-label", name.to_owned())
-        .attr("src", address)
-        .directive(play, ())
+        .directive(play, address)
+        .on(ev::ended, move |_| {
+            ctx.try_with_value(|context| context.store.touch(id));
+        })
         .into_any()
 }
 

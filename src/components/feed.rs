@@ -367,7 +367,7 @@ fn take(context: &Context, list: &VirtualList, change: RowChange, silent: bool) 
     }
     context.note_waiting(change);
     if live {
-        context.unread.note(context, change);
+        context.unread.note(context, change, silent);
     }
     match change {
         RowChange::Inserted(id, after) => list.insert(id, after),

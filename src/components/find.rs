@@ -247,6 +247,8 @@ impl Context {
         self.find.current.set(None);
         self.find.came_from.set(None);
         self.find.marks.clear();
+        // The next may have as many rows, and as much to be found.
+        self.find.marks.ask_anew();
     }
 
     /// The question was written anew.

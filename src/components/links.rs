@@ -25,9 +25,6 @@ use crate::virtual_list::VirtualList;
 
 /// How long a row stays lit, in milliseconds: long enough to be found, whether or not anything may move.
 const LIT_MS: u32 = 1_600;
-/// Before that it is looked so often, each so many milliseconds later, whether the row has come.
-const LIT_LOOKS: u32 = 5;
-const LIT_LOOK_MS: u32 = 100;
 
 /// What of links is kept while the feed is shown.
 #[derive(Default)]
@@ -42,6 +39,10 @@ pub(crate) struct Links {
     selected: Cell<Option<RowId>>,
     /// The damaged place that was gone to last.
     damage: Cell<Option<BlockId>>,
+    /// The row that a link led to, until it goes out.
+    lit: Cell<Option<RowId>>,
+    /// Counts up with each time that a row is lit: only the last time puts it out.
+    n_lit: Cell<u32>,
 }
 
 impl Context {
@@ -85,7 +86,7 @@ impl Context {
             .as_ref()
             .is_none_or(|host| dom::asks_leave(host, "af-link", &detail))
         {
-            dom::copy_text(&address);
+            self.copy(&address, "Link copied");
         }
     }
 
@@ -173,7 +174,7 @@ impl Context {
             .as_ref()
             .is_none_or(|host| dom::asks_leave(host, "af-copy", &detail))
         {
-            dom::copy_text(text);
+            self.copy(text, "Copied");
         }
     }
 
@@ -211,7 +212,7 @@ impl Context {
             .as_ref()
             .is_none_or(|host| dom::asks_leave(host, "af-open-file", &dom::object_of(&detail)))
         {
-            dom::copy_text(&controls::copied(&path));
+            self.copy(&controls::copied(&path), "Path copied");
         }
         true
     }
@@ -264,29 +265,53 @@ impl Context {
         let Some((id, list)) = self.bring_out(block) else {
             return;
         };
+        let before = self.links.lit.replace(Some(id));
+        // Whatever was lit before does not put this one out.
+        self.links.n_lit.set(self.links.n_lit.get().wrapping_add(1));
+        for row in before.into_iter().chain([id]) {
+            self.dress_anew(&list, row);
+        }
+        if list.element_of(id).is_some() {
+            self.put_out_later();
+        }
         list.scroll_to(id, Align::Center);
         list.update();
-        let context = self.clone();
+    }
+
+    /// Whether a link has just led to a row.
+    pub(super) fn is_lit(&self, row: RowId) -> bool {
+        self.links.lit.get() == Some(row)
+    }
+
+    /// A row comes into the page. One that is gone to from far, or in a page that has just come, may do so frames later, or
+    /// once more: it is lit from then on.
+    pub(super) fn note_mounted(self: &Rc<Self>, row: RowId) {
+        if self.is_lit(row) {
+            self.put_out_later();
+        }
+    }
+
+    fn put_out_later(self: &Rc<Self>) {
+        let nth = self.links.n_lit.get().wrapping_add(1);
+        self.links.n_lit.set(nth);
+        let context = Rc::downgrade(self);
         leptos::task::spawn_local(async move {
-            let element = || context.list.borrow().as_ref()?.element_of(id);
-            let mut lit: Option<Element> = None;
-            // In a page that has just come the row may be mounted a few frames later, or once more.
-            for _ in 0..LIT_LOOKS {
-                if let Some(now) = element() {
-                    dom::write_attribute(&now, "data-lit", "");
-                    if let Some(before) = lit.replace(now.clone())
-                        && before != now
-                    {
-                        dom::remove_attribute(&before, "data-lit");
-                    }
-                }
-                frame::sleep(LIT_LOOK_MS).await;
-            }
-            if let Some(lit) = lit {
-                frame::sleep(LIT_MS).await;
-                dom::remove_attribute(&lit, "data-lit");
+            frame::sleep(LIT_MS).await;
+            if let Some(context) = context.upgrade()
+                && context.links.n_lit.get() == nth
+                && let Some(row) = context.links.lit.take()
+                && let Some(list) = &*context.list.borrow()
+            {
+                context.dress_anew(list, row);
             }
         });
+    }
+
+    /// Of a row that is not in the page nothing is to be changed, and it may be gone.
+    fn dress_anew(&self, list: &VirtualList, row: RowId) {
+        if list.element_of(row).is_some() {
+            list.changed(row);
+        }
     }
 
     pub(super) fn event_of(&self, row: RowId) -> Option<String> {
@@ -373,6 +398,8 @@ impl Context {
     pub(super) fn forget_links(&self) {
         self.links.on.set(None);
         self.links.selected.set(None);
+        self.links.damage.set(None);
+        self.links.lit.set(None);
         if let Some(actions) = &*self.links.actions.borrow() {
             actions.remove();
         }

@@ -1,8 +1,8 @@
 //! Single lines between the rest: interruptions, errors, notices, gaps, dividers.
 
-use chat_event::payload::{AgentSwitch, Compaction, LogGap, Progress, SessionStart};
+use chat_event::payload::{AgentSwitch, Compaction, LogGap, SessionStart};
 use chat_feed::loads::Spot;
-use chat_feed::{Block, Feed, long_text, units};
+use chat_feed::{Block, Feed, ProgressBlock, long_text, units};
 use leptos::html::{div, span};
 use leptos::prelude::*;
 
@@ -108,13 +108,15 @@ pub(crate) fn notice(
         .view()
 }
 
-/// How far a long step is.
-pub(crate) fn progress(progress: &Progress) -> AnyView {
-    let percent = progress
+/// How far a long step is, or was.
+pub(crate) fn progress(progress: &ProgressBlock) -> AnyView {
+    let ProgressBlock { told, over } = progress;
+    let percent = told
         .percent
         .map(|percent| format!("{percent:.0} %"))
         .unwrap_or_default();
-    Line::new(Icon::Clock, span().child(seen::text(&*progress.message)))
+    let icon = if *over { Icon::Dot } else { Icon::Clock };
+    Line::new(icon, span().child(seen::text(&*told.message)))
         .outcome(percent)
         .view()
 }

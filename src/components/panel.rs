@@ -18,13 +18,13 @@ use std::rc::Rc;
 use chat_feed::panel::{RawEvent, Scope, Timeline};
 use chat_feed::playback::Player;
 use chat_feed::viewport::Align;
-use chat_feed::{BlockId, Feed, units};
+use chat_feed::{BlockId, Feed, marks, units};
 use leptos::ev;
 use leptos::html::{button, div, span};
 use leptos::prelude::*;
 
 use super::icon::{Icon, icon};
-use super::{Context, Ctx};
+use super::{Context, Ctx, seen};
 use crate::platform::dom::{self, Element};
 use crate::platform::{frame, measure};
 use tabs::{TABS, tabs};
@@ -357,8 +357,17 @@ fn go_button(
         .child(what)
 }
 
-/// What a call says in a list; pointed at, all of it. Of a long path the end stays in sight.
-fn call_words(line: String) -> impl IntoView {
+/// A path of which whole parts are left out where it has no room, and the name of the file never is: the style cuts it at
+/// its start, where each folder is a box that is there or is not.
+fn path_parts(path: &str) -> impl IntoView + use<> {
+    let (folders, name) = units::folders_and_name(path);
+    let folder = |folder: &str| span().class("path__folder").child(seen::text(folder));
+    let folders: Vec<_> = folders.into_iter().map(folder).collect();
+    (folders, span().class("path__name").child(seen::text(name)))
+}
+
+/// What a call says in a list; pointed at, all of it, also what is left out of a path seen from the session's folder.
+fn call_words(line: String, whole: &str) -> impl IntoView + use<> {
     let of_file = line.split_once(' ').filter(|(_, object)| {
         // What is looked for stands in quotes.
         let is_other = object.contains("://") || object.contains(' ') || object.starts_with('"');
@@ -366,13 +375,14 @@ fn call_words(line: String) -> impl IntoView {
     });
     let (class, words) = match of_file {
         Some((verb, path)) => {
-            let path = span().class("path").child(path.to_owned());
-            let words = (span().child(verb.to_owned()), path).into_any();
+            let path = span().class("path").child(path_parts(path));
+            let words = (span().child(seen::text(verb)), " ", path).into_any();
             ("calls__line calls__line--file", words)
         }
-        None => ("calls__line", line.clone().into_any()),
+        None => ("calls__line", seen::text(line)),
     };
-    span().class(class).attr("title", line).child(words)
+    let title = marks::written_out(whole);
+    span().class(class).attr("title", title).child(words)
 }
 
 /// What stands in a tab that has nothing to show.

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use chat_event::gist::gist;
 use chat_feed::arrangement::Row;
 use chat_feed::viewport::{RowId, RowKind, RowShape};
-use chat_feed::{Block, BlockBody, BlockId, Feed, TextKind, ToolKind, ToolStatus, TurnIdx};
+use chat_feed::{Block, BlockBody, BlockId, Feed, TextKind, ToolKind, ToolStatus, TurnIdx, marks};
 use leptos::mount::mount_to;
 use leptos::prelude::*;
 
@@ -71,10 +71,12 @@ impl Rows for FeedRows {
         };
         let since = self.context.new_since.get();
         let since = since.filter(|(first, _)| *first == id);
-        let since = since.map(|(_, since_ms)| clock::time_of_day(clock::own_ms(since_ms)));
+        let since = since.map(|(_, since_ms)| clock::dated(clock::own_ms(since_ms)));
         dress
             .attributes
             .push(("data-new-since", since.unwrap_or_default()));
+        let lit = if self.context.is_lit(id) { "true" } else { "" };
+        dress.attributes.push(("data-lit", lit.to_owned()));
         dress
     }
 
@@ -88,6 +90,7 @@ impl Rows for FeedRows {
 
     fn mount(&self, id: RowId, element: &Element) -> Box<dyn Any> {
         markup::ask(&self.context);
+        self.context.note_mounted(id);
         let store = &self.context.store;
         let version = store.mount(id);
         let row = store.row(id);
@@ -144,7 +147,9 @@ struct GrowingText(Element);
 
 impl TextSink for GrowingText {
     fn append(&self, text: &str) -> bool {
-        match dom::first_text(&self.0, ".grows") {
+        // What may have to be marked is for the view.
+        let may_hide = text.chars().any(marks::is_hidden);
+        match dom::first_text(&self.0, ".grows").filter(|_| !may_hide) {
             Some(node) => {
                 dom::append_text(&node, text);
                 true

@@ -61,18 +61,19 @@ pub(crate) fn view(
         let share = n_read as u64 * 100 / n_bytes.max(1) as u64;
         div().class("subtle").child(format!("Reading, {share} %"))
     });
-    let n_lines = kept.n_lines(printed);
+    let last = runs.then(|| kept.last_lines(printed, TAIL_LINES));
+    // While it runs its last lines are all that is looked at.
+    let n_lines = match &last {
+        Some(last) => last.len(),
+        None => kept.n_lines(printed),
+    };
     if whole && !runs {
         kept.screen.borrow_mut().rest();
     }
-    let shown = match n_lines {
-        0 => None,
-        _ if runs => {
-            let from = n_lines.saturating_sub(TAIL_LINES);
-            let lines = kept.lines(printed, from, n_lines);
-            Some(kept.well(lines))
-        }
-        _ => Some(settled_view(ctx, id, &kept, printed, n_lines)),
+    let shown = match (n_lines, last) {
+        (0, _) => None,
+        (_, Some(last)) => Some(kept.well(last)),
+        (_, None) => Some(settled_view(ctx, id, &kept, printed, n_lines)),
     };
     let head = head_view(
         ctx,

@@ -1,8 +1,7 @@
 //! The assistant's thinking: one muted line, the whole of it when opened.
 
 use chat_event::gist::gist;
-use chat_feed::units;
-use chat_feed::{Block, Feed, ThinkingBlock};
+use chat_feed::{Block, Feed, ThinkingBlock, marks, units};
 use leptos::html::{div, p, span};
 use leptos::prelude::*;
 
@@ -49,9 +48,13 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, thinking: &ThinkingBloc
             p().class("thinking__tail")
                 .child(seen::text(last_lines(words)))
         });
-        // It grows in place, without markup.
+        // It grows in place, without markup; with marks in it, it is drawn anew.
+        let class = match marks::has_any(words) {
+            true => "thinking__text",
+            false => "thinking__text grows",
+        };
         let body = open.then(|| {
-            let text = p().class("thinking__text grows").child(words.to_owned());
+            let text = p().class(class).child(seen::text(words));
             div().class("body").child(text)
         });
         return (line.toggles(open), tail, body).into_any();

@@ -54,6 +54,7 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
                 _ if call.waits => "Waiting",
                 _ if call.denied => "Denied",
                 ToolStatus::Preparing => "Preparing",
+                _ if call.background => "In the background",
                 _ => "Running",
             };
             Line::new(kind_icon(call.kind), (name, what))

@@ -166,6 +166,12 @@ impl TransportState {
     pub(crate) fn draw_strip(&self) {
         self.strip_is_due.set(true);
     }
+
+    /// Forgets what belongs to the session that is going: the next may have as many events, and be as long.
+    pub(crate) fn forget(&self) {
+        self.drawn.set(None);
+        self.hover.set(None);
+    }
 }
 
 /// The bar. `grid` is the element that full screen shows.

@@ -80,8 +80,9 @@ impl Unread {
         }
     }
 
-    /// Hears of a row of a session that goes on.
-    pub(crate) fn note(&self, context: &Context, change: RowChange) {
+    /// Hears of a row of a session that goes on; `returns` where the newest is shown after a moment of the past, with rows
+    /// that came long before.
+    pub(crate) fn note(&self, context: &Context, change: RowChange, returns: bool) {
         if let RowChange::Removed(id) = change
             && let Some((marked, since_ms)) = context.new_since.get()
             && marked == id
@@ -111,10 +112,13 @@ impl Unread {
         let (RowChange::Inserted(id, _), Some(hidden_ms)) = (change, self.hidden_ms.get()) else {
             return;
         };
-        if let Some(shown_ms) = self.shown_ms.get() {
+        let shown_ms = self.shown_ms.get();
+        if shown_ms.is_some() || returns {
             let block = context.store.block_at(id);
             let at_ms = block.and_then(|block| context.store.feed().block(block).at_ms);
-            if !at_ms.is_some_and(|at_ms| (hidden_ms..shown_ms).contains(&at_ms)) {
+            let hidden = hidden_ms..shown_ms.unwrap_or(i64::MAX);
+            // Those of them that came meanwhile were counted as they came.
+            if !at_ms.is_some_and(|at_ms| hidden.contains(&at_ms)) {
                 return;
             }
         } else {

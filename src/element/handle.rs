@@ -156,15 +156,14 @@ impl Feed for FeedElement {
         let pushed = self
             .pushed
             .borrow_mut()
-            .get_or_insert_with(|| Pushed::new(self.sink()))
+            .get_or_insert_with(|| {
+                let kept = self.pushed_bytes.borrow().clone();
+                Pushed::new(self.sink(), self.limits().most_bytes, kept)
+            })
             .clone();
-        match pushed.push(bytes) {
-            Ok(events) => {
-                self.pushed_bytes.borrow().add(bytes);
-                if !events.is_empty() {
-                    self.take(Update::Events(events));
-                }
-            }
+        match pushed.push(bytes, begins) {
+            Ok(events) if events.is_empty() => {}
+            Ok(events) => self.take(Update::Events(events)),
             Err(failure) => self.take(Update::Failed(failure)),
         }
         !self.refused.get()

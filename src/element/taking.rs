@@ -27,6 +27,9 @@ const PROGRESS_MS: f64 = 100.0;
 /// What is said where reading broke off.
 const SHOWN_BELOW: &str = "What was read before is shown below.";
 
+/// What is said where a script has given something for a while, and no event came of it.
+const NO_EVENTS: &str = "Nothing to show yet";
+
 /// What is said where a link leads nowhere: to no event, or to one that has no row.
 const NO_ROW: &str = "No row of this session shows the event that the link leads to";
 
@@ -91,6 +94,13 @@ impl FeedElement {
                 self.end();
                 self.tell_failure(&failure, "");
             }
+            // Where it broke off, that is what counts.
+            Update::NoEvents if self.state.get() == "error" => {}
+            Update::NoEvents => self.view.bar.note.set(Some(Note {
+                what: NO_EVENTS.to_owned(),
+                more: "What was given so far has no event that can be read. It is read on."
+                    .to_owned(),
+            })),
             Update::Lacks(lack) => self.view.bar.lacks.add(lack),
             // Another token has come while the first was asked with.
             Update::Failed(failure) if failure.refused && self.has_other_token() => {
@@ -176,18 +186,22 @@ impl FeedElement {
         if found || known_to_end {
             self.going_to.borrow_mut().take();
         }
-        let note = &self.view.bar.note;
         if found {
-            let is_of_link =
-                |note: &Option<Note>| note.as_ref().is_some_and(|it| it.what == NO_ROW);
-            if note.with_untracked(is_of_link) {
-                note.set(None);
-            }
+            self.take_back(NO_ROW);
         } else if known_to_end {
-            note.set(Some(Note {
+            self.view.bar.note.set(Some(Note {
                 what: NO_ROW.to_owned(),
                 more: event_id,
             }));
+        }
+    }
+
+    /// It holds no longer.
+    fn take_back(&self, what: &str) {
+        let note = &self.view.bar.note;
+        let is_it = |note: &Option<Note>| note.as_ref().is_some_and(|it| it.what == what);
+        if note.with_untracked(is_it) {
+            note.set(None);
         }
     }
 
@@ -196,6 +210,9 @@ impl FeedElement {
     pub(super) fn go_on_given(&self, came: bool) {
         if self.pushed.borrow().is_none() {
             return;
+        }
+        if came {
+            self.take_back(NO_EVENTS);
         }
         let (is_all_here, is_read) = (self.is_all_here(), self.is_read());
         // For a stream that gave no event nobody waits any more; one that broke off says so, until more comes.
@@ -225,7 +242,7 @@ impl FeedElement {
     /// The streams that a script gave are at their end: where nothing came of them it is known by now why.
     pub(super) fn end_given(&self) {
         let pushed = self.pushed.borrow().clone();
-        let waits = self.store.event_count() == 0 && self.state.get() != "error";
+        let waits = self.state.get() != "error";
         match pushed.filter(|_| waits).map(|pushed| pushed.finish()) {
             Some(Ok(events)) if !events.is_empty() => self.take(Update::Events(events)),
             Some(Err(failure)) => self.take(Update::Failed(failure)),

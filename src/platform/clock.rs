@@ -34,7 +34,7 @@ const SAME_MS: i64 = 5_000;
 
 thread_local! {
     static SERVER_IS_AHEAD_MS: Cell<i64> = const { Cell::new(0) };
-    static FORMATS: RefCell<[Option<js_sys::Function>; 5]> = const { RefCell::new([const { None }; 5]) };
+    static FORMATS: RefCell<[Option<js_sys::Function>; 6]> = const { RefCell::new([const { None }; 6]) };
 }
 
 /// A way of writing times, and what it writes.
@@ -42,6 +42,7 @@ thread_local! {
 enum Form {
     Time,
     Seconds,
+    Day,
     DayAndTime,
     YearAndTime,
     Year,
@@ -64,14 +65,19 @@ pub(crate) fn time_to_the_second(epoch_ms: i64) -> String {
 
 /// Day and time by the reader's locale, in little room: `21 Nov, 14:26`, of another year its day: `21 Nov 2023`
 pub(crate) fn day_and_time(epoch_ms: i64) -> String {
-    format(epoch_ms, of_year(epoch_ms, Form::Year))
+    format(epoch_ms, of_year(epoch_ms, Form::DayAndTime, Form::Year))
+}
+
+/// The day alone: `21 Nov`, of another year `21 Nov 2023`
+pub(crate) fn day(epoch_ms: i64) -> String {
+    format(epoch_ms, of_year(epoch_ms, Form::Day, Form::Year))
 }
 
 /// The time, of another day than today with its date: `14:26`, `21 Nov, 14:26`, `21 Nov 2023, 14:26`
 pub(crate) fn dated(epoch_ms: i64) -> String {
     let form = match day_of(epoch_ms) == day_of(self::epoch_ms()) {
         true => Form::Time,
-        false => of_year(epoch_ms, Form::YearAndTime),
+        false => of_year(epoch_ms, Form::DayAndTime, Form::YearAndTime),
     };
     format(epoch_ms, form)
 }
@@ -82,10 +88,10 @@ pub(crate) fn day_of(epoch_ms: i64) -> String {
 }
 
 /// Where the year goes without saying, it is left out.
-fn of_year(epoch_ms: i64, other: Form) -> Form {
+fn of_year(epoch_ms: i64, this: Form, other: Form) -> Form {
     let (day, today) = (day_of(epoch_ms), day_of(self::epoch_ms()));
     match day.rsplit(' ').next() == today.rsplit(' ').next() {
-        true => Form::DayAndTime,
+        true => this,
         false => other,
     }
 }
@@ -116,6 +122,7 @@ fn formatter(form: Form) -> js_sys::Function {
     let parts: [&[(&str, &str)]; 3] = match form {
         Form::Time => [&TIME, &[], &[]],
         Form::Seconds => [&TIME, &[("second", "2-digit")], &[]],
+        Form::Day => [&DAY, &[], &[]],
         Form::DayAndTime => [&DAY, &TIME, &[]],
         Form::YearAndTime => [&DAY, year, &TIME],
         Form::Year => [&DAY, year, &[]],

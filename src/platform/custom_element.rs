@@ -30,7 +30,8 @@ pub(crate) trait Feed {
     /// Shows the session that these files make, each with its path.
     fn load(&self, files: Vec<(String, Blob)>);
     /// More of a log: lines in any pieces; whether a stream is open that brings more, and whether they begin something, and
-    /// go not on where others ended. False where nobody wants what they are a piece of.
+    /// go not on where others ended. What is packed and begins something is all of it. False where nobody wants what they are
+    /// a piece of.
     fn append(&self, bytes: &[u8], is_open: bool, begins: bool) -> bool;
     /// Does what is done at once, or says a number: `clear`; `given` is all that streams bring; `adopted` by another
     /// document; `badge`, `events`, `rows`; `play`, `pause`, `seek` to milliseconds of playing; `time`, `duration` …

@@ -16,7 +16,8 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen_futures::JsFuture;
 
 pub(crate) use calls::{
-    call_method, call_with_files, call_with_text, element_property, play, set_text_property,
+    call_method, call_with_files, call_with_text, element_property, is_heard, play,
+    set_text_property,
 };
 pub(crate) use event::{
     around_event, attribute_at, began_in_control, began_in_wide, child_at, has_shift, has_shift_at,

@@ -36,7 +36,7 @@ fn table() -> Readers {
         session: || Box::new(SessionReader::new(Context::default())),
         group: |paths| SessionFolder::apart(paths.iter().copied()),
         several: several::sessions_in,
-        tell_apart: several::tell_apart,
+        tell_apart: chat_normalize::tell_apart,
         files: folder::of_files,
     }
 }

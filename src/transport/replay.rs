@@ -33,7 +33,7 @@ const FILE_GONE: &str = "It may have changed or gone since it was chosen: choose
 const AGAIN: &str = "Load the page again; if it stays so, the server's log says more.";
 
 /// What to do where a packed file is damaged.
-const PACKED_ANEW: &str = "Copy the file again, or pack it anew.";
+pub(super) const PACKED_ANEW: &str = "Copy the file again, or pack it anew.";
 
 /// So often a worker looks whether the reader wants no more, while nothing comes.
 #[cfg(not(feature = "page"))]

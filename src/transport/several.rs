@@ -1,8 +1,7 @@
-//! Several sessions in one source: which there are, and how their ids are told apart where they are shown as one.
+//! Several sessions in one source: which there are.
 
 use std::pin::Pin;
 
-use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Head, LogSession, LogSessions};
 
 use crate::platform::frame::Slice;
@@ -54,53 +53,4 @@ async fn look_through(file: &Blob) -> Option<Vec<LogSession>> {
         slice.give_way().await;
     }
     Some(sessions.finish())
-}
-
-/// Names what events of other sessions than this one have and refer to after their own: they use the same ids.
-pub(super) fn tell_apart(events: &mut [ChatEvent], first: &str) {
-    let others = events.iter_mut();
-    for event in others.filter(|event| event.session_id != first) {
-        name_after_session(event);
-    }
-}
-
-fn name_after_session(event: &mut ChatEvent) {
-    let of = std::mem::take(&mut event.session_id);
-    if !of.is_empty() {
-        let own = [
-            &mut event.turn_id,
-            &mut event.response_id,
-            &mut event.parent_tool_call_id,
-        ];
-        let names = own.into_iter().flatten().chain([&mut event.id]);
-        let payload = &mut event.payload;
-        names
-            .chain(payload.tool_call_id_mut())
-            .for_each(|name| name_after(name, &of));
-        ids_of(payload)
-            .into_iter()
-            .for_each(|name| name_after(name, &of));
-    }
-    event.session_id = of;
-}
-
-fn name_after(name: &mut String, session: &str) {
-    if !name.is_empty() {
-        name.insert(0, '.');
-        name.insert_str(0, session);
-    }
-}
-
-/// Ids of requests, messages and events that stand in what an event bears.
-fn ids_of(payload: &mut Payload) -> Vec<&mut String> {
-    match payload {
-        Payload::PermissionRequest(request) => vec![&mut request.request_id],
-        Payload::QuestionRequest(request) => vec![&mut request.request_id],
-        Payload::PermissionResolved(resolved) => vec![&mut resolved.request_id],
-        Payload::QuestionResolved(resolved) => vec![&mut resolved.request_id],
-        Payload::AgentMessage(message) => vec![&mut message.message_id],
-        Payload::AgentCallback(callback) => vec![&mut callback.message_id],
-        Payload::Retract(retract) => retract.event_ids.iter_mut().collect(),
-        _ => Vec::new(),
-    }
 }

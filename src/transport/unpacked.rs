@@ -4,9 +4,12 @@
 //! it is enough, so that a small file that holds a lot is read no further than a long one.
 
 use std::collections::BTreeSet;
+use std::pin::Pin;
+use std::rc::Weak;
 
 use chat_unpack::{Head, Packing, Unpacker};
 
+use super::pushed::{self, Pushed};
 use super::{Progress, Sink, Update};
 use crate::platform::part::part;
 use crate::platform::stream::{Blob, ByteStream};
@@ -20,16 +23,21 @@ part! {
 #[derive(Clone, Copy)]
 pub(super) struct Unpacking {
     begin: fn(Packing) -> Box<dyn Unpacks>,
+    /// Unpacks what was pushed so far.
+    pub(super) pushed: UnpackPushed,
 }
+
+type UnpackPushed = fn(Weak<Pushed>) -> Pin<Box<dyn Future<Output = ()>>>;
 
 fn table() -> Unpacking {
     Unpacking {
         begin: |packing| Box::new(Unpacker::new(packing)),
+        pushed: |pushed| Box::pin(pushed::unpack(pushed)),
     }
 }
 
 /// What makes bytes of packed bytes.
-trait Unpacks {
+pub(super) trait Unpacks {
     /// Takes packed bytes.
     fn push(&mut self, packed: &[u8]);
     /// The next bytes; `None` where more packed bytes are needed. An error says what is damaged, and where.

@@ -26,6 +26,14 @@ pub(super) trait Watch {
     fn is_stopped(&self) -> bool;
 }
 
+/// Said where what was read so far fills the memory.
+pub(super) fn full(n_taken: u64, most_bytes: u64) -> Failure {
+    let [n_taken, most] = [n_taken, most_bytes].map(units::bytes);
+    let what =
+        format!("only the beginning is shown: the first {n_taken}, which fill {most} of memory");
+    Failure::new(what, TOO_LARGE)
+}
+
 /// Watches for those who keep what they read.
 pub(super) fn watch(limits: Limits) -> Box<dyn Watch> {
     Box::new(Keeper {
@@ -98,13 +106,13 @@ impl Room {
         let taken = memory::taken_bytes();
         let is_stopped = self.limits.stop.get();
         if is_stopped || taken > self.limits.most_bytes {
-            let [most, n_taken] = [self.limits.most_bytes, n_taken].map(units::bytes);
-            let (why, next) = match is_stopped {
-                true => ("; reading was stopped".to_owned(), ""),
-                false => (format!(", which fill {most} of memory"), TOO_LARGE),
-            };
-            let what = format!("only the beginning is shown: the first {n_taken}{why}");
-            return Err(Failure::new(what, next));
+            if !is_stopped {
+                return Err(full(n_taken, self.limits.most_bytes));
+            }
+            let n_taken = units::bytes(n_taken);
+            let what =
+                format!("only the beginning is shown: the first {n_taken}; reading was stopped");
+            return Err(Failure::new(what, ""));
         }
         let (used, room) = (
             taken - self.taken_before,

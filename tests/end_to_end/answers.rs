@@ -13,7 +13,10 @@ use crate::sessions::with_server;
 /// Asks in the session `given` to be allowed these calls, and opens it.
 async fn ask(server: &Server, tab: &Tab, calls: &[(&str, Value)]) {
     for (tool, args) in calls {
-        let payload = json!({"requestId": format!("ask-{tool}"), "toolName": tool, "args": args, "options": []});
+        let mut payload = json!({"requestId": format!("ask-{tool}"), "toolName": tool, "args": args, "options": []});
+        if *tool == "ExitPlanMode" {
+            payload["kind"] = json!("plan");
+        }
         let event = event(&format!("e-{tool}"), "permission_request", &payload);
         server.send("given", &json!([event])).await;
     }
@@ -33,7 +36,7 @@ fn who_answers_sees_what_is_to_be_done() {
             ),
             (
                 "mcp__db__query",
-                json!({"sql": "drop table users", "db": "prod"}),
+                json!({"sql": "drop table users", "db": "prod", "plan": "none"}),
             ),
             (
                 "ExitPlanMode",
@@ -66,7 +69,12 @@ fn who_answers_sees_what_is_to_be_done() {
         );
         says(
             1,
-            &["Allow mcp__db__query?", "sql drop table users", "db prod"],
+            &[
+                "Allow mcp__db__query?",
+                "sql drop table users",
+                "db prod",
+                "plan none",
+            ],
         );
         says(
             2,

@@ -105,6 +105,20 @@ fn thinking_that_goes_on_tells_how_long() {
         open(&tab, &server.page_of("thinks"), told.len()).await;
         let clock = "!!__test.one('.thinking .line__outcome [data-clock]')?.textContent";
         tab.wait_for("its clock", SHORT, clock).await;
+        // What cannot be seen in it is marked while it is written, too.
+        tab.run("__test.one('.thinking button.line').click()").await;
+        for (more, says) in [
+            ("reads", "The writer never reads"),
+            ("\u{202e}or ", "The writer never readsU+202Eor"),
+            ("sleeps", "The writer never readsU+202Eor sleeps"),
+        ] {
+            told.push(("thinking_chunk", Some("t1"), piece(more)));
+            server.send("thinks", &events(&told)).await;
+            let is_said = format!("__test.one('.thinking__text')?.textContent.trim() === '{says}'");
+            tab.wait_for(says, SHORT, &is_said).await;
+        }
+        let marks = "__test.all('.thinking__text .hidden-mark').length";
+        assert_eq!(tab.eval::<usize>(marks).await, 1);
         told.push((
             "thinking_done",
             Some("t1"),

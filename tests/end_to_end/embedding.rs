@@ -281,6 +281,26 @@ fn a_feed_tells_its_styles_how_wide_it_is_whenever_that_changes() {
 }
 
 #[test]
+fn rows_of_a_wide_feed_end_where_its_bar_does() {
+    let files = vec![("/log", log_of("wider", 40))];
+    on_stage("embed_wider", FEED, files, async |stage| {
+        stage.show("/log").await;
+        for width in [1200, 1440, 1600] {
+            let gap = format!(
+                "(async () => {{
+                    __test.feed().style.cssText = 'width: {width}px; height: 500px';
+                    await __test.rest();
+                    const end = (it) => it.getBoundingClientRect().right;
+                    return end(__test.feed()) - end(__test.one('.row'));
+                }})()"
+            );
+            let gap: f64 = stage.tab.eval(&gap).await;
+            assert!((gap - 32.0).abs() <= 1.0, "{width} px: {gap}");
+        }
+    });
+}
+
+#[test]
 fn half_of_a_low_feed_is_rows() {
     let files = vec![("/log", log_of("low", 400))];
     on_stage("embed_low", FEED, files, async |stage| {

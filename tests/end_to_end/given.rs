@@ -282,6 +282,37 @@ fn events_that_are_none_show_nothing_and_say_nothing() {
 }
 
 #[test]
+fn text_that_is_no_event_is_told_of_and_read_on_from() {
+    let files = vec![("/log", log_of("told", N_EVENTS))];
+    on_stage("given_no_events", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        tab.run("__test.feed().append('hello')").await;
+        let note = "__test.one('.note')?.textContent.includes('Nothing to show yet')";
+        tab.wait_for("a word of it", SHORT, note).await;
+        tab.run(&format!("{TEXT} __test.feed().append(log)")).await;
+        let here = format!("__test.feed().eventCount >= {N_EVENTS} && !__test.one('.note')");
+        tab.wait_for("what follows", SHORT, &here).await;
+        // A stream that is over says that it was none.
+        tab.run("const feed = __test.feed(); feed.clear(); feed.append(new Blob(['hello']))")
+            .await;
+        let told = "__test.feed().state === 'error' && __test.one('.note')?.textContent.includes('plain text')";
+        tab.wait_for("what it is", SHORT, told).await;
+        // One that broke off says so, and goes on saying it.
+        tab.run("__test.hold(3000); const feed = __test.feed(); feed.clear(); feed.append((async function* () { yield 'hello\\n'; throw new Error('unplugged'); })())")
+            .await;
+        let broke = "__test.one('.note')?.textContent.includes('unplugged') === true";
+        tab.wait_for(
+            "why",
+            SHORT,
+            &format!("__test.held.length === 1 && {broke}"),
+        )
+        .await;
+        tab.run("__test.letGo(); await __test.frames(3)").await;
+        assert!(tab.eval::<bool>(broke).await);
+    });
+}
+
+#[test]
 fn a_link_is_followed_in_what_comes_as_a_stream_and_given_up_at_its_end() {
     let log = log_of("linked", 400);
     let (mut ids, mut n_lines) = (Vec::new(), 0);
@@ -334,7 +365,7 @@ fn a_link_is_followed_in_what_comes_as_a_stream_and_given_up_at_its_end() {
         ))
         .await;
         assert_eq!(tab.eval::<String>(note).await, "");
-        tab.run("__test.feed().append({ ...JSON.parse(new TextDecoder().decode(lines[0])), id: 'last', type: 'session_end', turnId: undefined, payload: { reason: 'done' } })")
+        tab.run("__test.feed().append({ ...JSON.parse(new TextDecoder().decode(lines.at(-1))), id: 'last', type: 'session_end', turnId: undefined, payload: { reason: 'done' } })")
             .await;
         tab.wait_for("a word of that", SHORT, given_up).await;
     });

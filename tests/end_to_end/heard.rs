@@ -136,6 +136,12 @@ fn a_request_is_spoken_of_and_counted_while_the_reader_looks_back() {
         tab.wait_for("the count in the title", SHORT, counted).await;
         let n_shown: usize = tab.eval("__test.feed().rowCount").await;
         assert_eq!(n_shown, n_rows, "the moment is the same");
+        // A script may go back to the newest meanwhile: what is shown by that has come before.
+        tab.run("__test.feed().returnToLive()").await;
+        let newest = format!("__test.feed().rowCount > {n_rows}");
+        tab.wait_for("the newest", SHORT, &newest).await;
+        tab.run("await __test.sleep(300)").await;
+        assert_eq!(tab.eval::<u32>("__test.feed().badge").await, 1);
     });
 }
 

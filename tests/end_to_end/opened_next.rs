@@ -265,3 +265,39 @@ fn of_a_log_and_a_session_the_one_that_was_named_last_is_shown() {
         tab.wait_for("what is left", SHORT, of_log).await;
     });
 }
+
+#[test]
+fn the_strip_of_the_next_session_is_its_own() {
+    // As many events, as long, and other prompts.
+    let log = |name: &'static str, prompt_at: u64| {
+        let mut writer = Writer::new("strip");
+        for nth in 0..20 {
+            let place = json!({"turnId": "t1", "responseId": format!("r{nth}")});
+            let text = json!({"text": "Find it", "part": 0});
+            let kind = match nth == prompt_at {
+                true => "user_message",
+                false => "assistant_done",
+            };
+            writer.event(kind, &place, &text);
+        }
+        (name, writer.take())
+    };
+    let files = vec![log("/one.jsonl", 3), log("/two.jsonl", 15)];
+    on_stage("strip_next", crate::FEED, files, async |stage| {
+        let tab = &stage.tab;
+        let marker = "parseFloat(__test.one('.strip__marker--prompt')?.getAttribute('x'))";
+        for (log, is_there) in [("/one.jsonl", "< 40"), ("/two.jsonl", "> 60")] {
+            stage.show(log).await;
+            let place = format!("{marker} {is_there}");
+            tab.wait_for(log, SHORT, &place).await;
+        }
+        // So are the marks of what is found.
+        let ticks = "!!__test.one('.ticks__path').getAttribute('d')";
+        tab.run("await __test.feed().search('find')").await;
+        tab.wait_for("marks", SHORT, ticks).await;
+        tab.run("__test.one('.ticks__path').removeAttribute('d')")
+            .await;
+        stage.show("/one.jsonl").await;
+        tab.wait_for("marks in the next", SHORT, ticks).await;
+    });
+}

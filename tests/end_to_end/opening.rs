@@ -125,7 +125,7 @@ fn space_plays_the_session_that_was_opened_and_chooses_others() {
     with_server("space", 120, async |visit, program| {
         let server = Server::start(&program).await;
         fill(&server).await;
-        let end = json!([{"id": "s1-end", "timestamp": 1, "type": "session_end", "payload": {}}]);
+        let end = json!([{"id": "s1-end", "timestamp": 1_700_000_000_800_u64, "type": "session_end", "payload": {}}]);
         server.send("s1", &end).await;
         let tab = visit.tab("space").await;
         open_list(&tab, &server).await;

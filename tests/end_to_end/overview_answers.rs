@@ -60,18 +60,25 @@ fn what_a_row_shows_whole_is_answered_there() {
         let mut elsewhere = command("r5", "ls");
         elsewhere["answerable"] = json!(false);
         ask(&server, "elsewhere", "permission_request", elsewhere).await;
+        let unseen = command("r7", "echo a\u{202e}b");
+        ask(&server, "unseen", "permission_request", unseen).await;
 
         let tab = visit.tab("overview").await;
         tab.look(false, (1440, 900)).await;
         tab.goto(&format!("{}/#token={}", server.url, server.token))
             .await;
-        let listed = "document.querySelectorAll('.session[data-needs-you]').length === 5";
+        let listed = "document.querySelectorAll('.session[data-needs-you]').length === 6";
         tab.wait_for("the sessions", CATCH_UP_LIMIT, listed).await;
         shows(&tab, "allow", &["Allow once", "Deny"]).await;
         shows(&tab, "choose", &["Keep", "Drop", "Answer…"]).await;
         shows(&tab, "long", &["Answer…"]).await;
         shows(&tab, "more", &["Answer…"]).await;
         shows(&tab, "elsewhere", &[]).await;
+        // Nothing of what is allowed here is hidden.
+        let code: String = tab
+            .eval("document.querySelector('.session[data-session-id=unseen] .session__code').textContent")
+            .await;
+        assert_eq!(code, "echo aU+202Eb");
         // Each lies in its own row, below its line.
         let astray: Vec<String> = tab.eval("[...document.querySelectorAll('.answers')].filter((answers) => { const row = document.querySelector(`.session[data-session-id=${answers.dataset.answers}]`).closest('.sessions__item').getBoundingClientRect(), line = document.querySelector(`.session[data-session-id=${answers.dataset.answers}] .session__now`).getBoundingClientRect(), box = answers.getBoundingClientRect(); return box.top < line.bottom || box.bottom > row.bottom; }).map((answers) => answers.dataset.answers)").await;
         assert!(astray.is_empty(), "{astray:?}");

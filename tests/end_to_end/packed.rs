@@ -75,6 +75,120 @@ fn a_packed_log_looks_as_it_does_unpacked() {
 }
 
 #[test]
+fn what_a_script_gives_may_be_packed() {
+    let log = sixty_turns("given");
+    on_stage("packed_given", FEED, Vec::new(), async |stage| {
+        let ways = [
+            ("/plain", log.clone().into_bytes()),
+            ("/gz", gzip(&log)),
+            ("/zst", zstd(&log)),
+            ("/gz2", in_two(&log, gzip)),
+        ];
+        for (path, bytes) in ways {
+            stage.site.put(path, "application/octet-stream", bytes);
+        }
+        let all = format!("__test.feed().eventCount === {}", log.lines().count());
+        let mut plain = None;
+        for path in ["/plain", "/gz", "/zst", "/gz2"] {
+            for gives in [
+                "feed.append(bytes);",
+                "for (let at = 0; at < bytes.length; at += 1000) feed.append(bytes.subarray(at, at + 1000));",
+                "for (let at = 0; at < bytes.length; at++) feed.append(bytes.subarray(at, at + 1));",
+                "feed.append(fetch(path));",
+                "feed.append(new Blob([bytes]));",
+                "async function* pieces() { for (let at = 0; at < bytes.length; at += 7) yield bytes.slice(at, at + 7); }
+                 feed.append(pieces());",
+            ] {
+                // Of one it says all.
+                if path != "/gz" && gives.contains("at++") {
+                    continue;
+                }
+                stage
+                    .tab
+                    .run(&format!(
+                        "const path = '{path}'; const bytes = new Uint8Array(await (await fetch(path)).arrayBuffer());
+                         const feed = __test.feed(); feed.clear(); {gives}"
+                    ))
+                    .await;
+                let what = format!("{path}: {gives}");
+                stage.tab.wait_for(&what, SHORT, &all).await;
+                let rows: String = stage.tab.eval(ROWS).await;
+                let plain = plain.get_or_insert_with(|| rows.clone());
+                assert_eq!(difference(&what, &rows, plain), None, "{what}");
+            }
+        }
+        // What is read as a whole is so once all of it is unpacked.
+        let list = format!("[{}]", log.lines().collect::<Vec<_>>().join(","));
+        for (path, bytes) in [
+            ("/list", list.clone().into_bytes()),
+            ("/list.gz", gzip(&list)),
+        ] {
+            stage.site.put(path, "application/octet-stream", bytes);
+            stage
+                .tab
+                .run(&format!(
+                    "const feed = __test.feed(); feed.clear(); feed.append(fetch('{path}'))"
+                ))
+                .await;
+            stage.tab.wait_for(path, SHORT, &all).await;
+        }
+        // It is there again where the element comes back, and lines of others may come meanwhile.
+        stage
+            .tab
+            .run("const feed = __test.feed(); feed.remove(); await __test.frames(3); document.body.append(feed);")
+            .await;
+        stage.tab.wait_for("it again", SHORT, &all).await;
+        stage
+            .tab
+            .run("const feed = __test.feed(); const text = await (await fetch('/plain')).text(); feed.clear();
+                  feed.append(fetch('/gz'));
+                  for (const line of text.replaceAll('\"id\":\"e', '\"id\":\"other').trim().split('\\n')) { feed.append(line); await null; }")
+            .await;
+        let both = format!("__test.feed().eventCount === {}", 2 * log.lines().count());
+        stage.tab.wait_for("both", SHORT, &both).await;
+    });
+}
+
+#[test]
+fn what_a_script_gives_packed_and_damaged_is_told_and_what_came_stays() {
+    let log = sixty_turns("torn");
+    on_stage("packed_torn", FEED, Vec::new(), async |stage| {
+        let packed = gzip(&log);
+        let cut = packed.len() * 2 / 3;
+        stage
+            .site
+            .put("/cut", "application/octet-stream", packed[..cut].to_vec());
+        stage.tab.run("__test.feed().append(fetch('/cut'))").await;
+        let told = format!(
+            "__test.feed().state === 'error' && ({NOTE}).includes('cut off after {cut} bytes')"
+        );
+        stage.tab.wait_for("the damage", SHORT, &told).await;
+        let rows: String = stage.tab.eval(ROWS).await;
+        assert!(rows.contains("Prompt 20"), "{}", rows.len());
+    });
+}
+
+#[test]
+fn what_a_script_gives_fills_no_more_memory_than_it_may() {
+    on_stage("packed_given_bomb", FEED, Vec::new(), async |stage| {
+        stage.site.put(
+            "/bomb",
+            "application/octet-stream",
+            gzip(&bomb(BOMB_EVENTS)),
+        );
+        stage
+            .tab
+            .run("const feed = __test.feed(); feed.memory = 35; feed.append(fetch('/bomb'))")
+            .await;
+        let told = format!("__test.feed().state === 'error' && ({NOTE}).includes('of memory')");
+        stage
+            .tab
+            .wait_for("what does not fit", LOAD_LIMIT, &told)
+            .await;
+    });
+}
+
+#[test]
 fn what_is_damaged_is_shown_as_far_as_it_goes() {
     let log = sixty_turns("cut");
     on_stage("packed_damage", FEED, Vec::new(), async |stage| {

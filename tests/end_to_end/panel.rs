@@ -272,3 +272,61 @@ fn an_agent_with_a_long_name_stays_in_the_panel() {
         stage.tab.wait_for("its state", SHORT, &inside).await;
     });
 }
+
+#[test]
+fn a_path_without_room_is_cut_between_its_parts_and_keeps_the_name() {
+    let folders: Vec<String> = (1..12).map(|nth| format!("a_folder_{nth}")).collect();
+    let path = format!("/{}/the_name.rs", folders.join("/"));
+    let mut writer = Writer::new("paths");
+    let place = json!({"turnId": "t1"});
+    let call =
+        json!({"toolCallId": "c", "toolName": "Read", "kind": "read", "args": {"file_path": path}});
+    writer.event("tool_call", &place, &call);
+    let result = json!({"toolCallId": "c", "result": "x", "durationMs": 900});
+    writer.event("tool_result", &place, &result);
+    let diff = "@@ -1 +1 @@\n-a\n+b\n";
+    writer.event("file_edit", &place, &json!({"toolCallId": "e", "filePath": path, "changeType": "modified", "linesAdded": 1, "linesRemoved": 1, "diffPreview": diff, "fullDiffAvailable": false, "fullDiffSize": diff.len()}));
+    on_stage(
+        "panel_paths",
+        FEED,
+        vec![("/log", writer.take())],
+        async |stage| {
+            let tab = &stage.tab;
+            stage.show("/log").await;
+            // Of a path: what it says, whether its name is within it, which of its folders are in sight and which are so in part.
+            let looks = |path: &str| {
+                format!(
+                "(() => {{
+                    const path = __test.one('{path}'), box = path.getBoundingClientRect();
+                    const at = (x, y) => path.getRootNode().elementFromPoint(x, y);
+                    const seen = (part) => {{
+                        const {{ left, right, top, bottom }} = part.getBoundingClientRect();
+                        return left >= box.left - 1 && right <= box.right + 1 && at((left + right) / 2, (top + bottom) / 2)?.closest('.path__folder, .path__name') === part;
+                    }};
+                    return [path.textContent, seen(path.querySelector('.path__name')), [...path.querySelectorAll('.path__folder')].filter(seen).length];
+                }})()"
+            )
+            };
+            for (name, place) in [
+                ("Stats", ".calls__row--slow .path"),
+                ("Timeline", ".calls__row--timed .path"),
+                ("Files", ".file-sum__path"),
+            ] {
+                open(&stage, name).await;
+                if name == "Files" {
+                    tab.run("__test.one('.tree__open').click()").await;
+                }
+                let here = format!("!!__test.visible('{place}')");
+                tab.wait_for(place, SHORT, &here).await;
+                let (said, has_name, n_folders): (String, bool, usize) =
+                    tab.eval(&looks(place)).await;
+                assert!(said.ends_with("a_folder_11/the_name.rs"), "{said}");
+                assert!(has_name, "{name}: the name is in sight");
+                assert!(
+                    (1..11).contains(&n_folders),
+                    "{name}: {n_folders} of 11 folders"
+                );
+            }
+        },
+    );
+}

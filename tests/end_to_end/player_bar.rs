@@ -178,3 +178,78 @@ fn what_plays_is_told_where_it_waits_for_what_comes() {
         stage.tab.wait_for("the newest", SHORT, &all).await;
     });
 }
+
+/// A log whose second half happened two days and some hours later.
+fn over_days() -> (String, [i64; 2]) {
+    const LATER_MS: i64 = (2 * 24 + 3) * 3_600_000;
+    let mut times = [i64::MAX, i64::MIN];
+    let lines = log_of("days", 60);
+    let lines = lines.lines().enumerate().map(|(nth, line)| {
+        let mut event: Value = serde_json::from_str(line).expect("an event");
+        let at_ms = event["timestamp"].as_i64().expect("a time");
+        let at_ms = at_ms + if nth < 30 { 0 } else { LATER_MS };
+        times = [times[0].min(at_ms), times[1].max(at_ms)];
+        event["timestamp"] = json!(at_ms);
+        event.to_string() + "\n"
+    });
+    let log = lines.collect();
+    (log, times)
+}
+
+#[test]
+fn a_session_of_several_days_says_which_day_it_is() {
+    let (log, times) = over_days();
+    on_stage("bar_days", FEED, vec![("/log.jsonl", log)], async |stage| {
+        let tab = &stage.tab;
+        stage.show("/log.jsonl").await;
+        let days: [String; 2] = tab
+            .eval(&format!(
+                "{times:?}.map((at) => new Intl.DateTimeFormat([], {{ day: 'numeric', month: 'short', year: 'numeric' }}).format(at))"
+            ))
+            .await;
+        // The day of the moment, and whether the end says its own.
+        let told = "[__test.one('.transport__day')?.textContent ?? '', __test.one('.transport__of').textContent]";
+        let (day, of): (String, String) = tab.eval(told).await;
+        assert_eq!(day, days[1]);
+        assert!(!of.contains(&days[1]), "it is said once: {of}");
+        tab.run("__test.feed().viewAsOf(3)").await;
+        stage.rest().await;
+        let (day, of): (String, String) = tab.eval(told).await;
+        assert_eq!(day, days[0]);
+        assert!(of.contains(&days[1]), "{of}");
+        let heard: String = tab
+            .eval("__test.one('.strip').getAttribute('aria-valuetext')")
+            .await;
+        assert!(heard.contains(&days[0]), "{heard}");
+        // It has room wherever the time has: above it in a narrow feed.
+        for width_px in [1_150, 760, 560, 380] {
+            tab.look(false, (width_px, 700)).await;
+            stage.rest().await;
+            let fits = "(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(__test.one('.transport__row'))";
+            assert!(tab.eval::<bool>(fits).await, "{width_px} px wide");
+        }
+        // Of what passed the days are counted.
+        tab.run("__test.one('.transport__time').click()").await;
+        let passed = "__test.one('.transport__of').textContent.startsWith(' / 2d 3:0')";
+        tab.wait_for("the time that passed", SHORT, passed).await;
+        assert!(!tab.eval::<bool>("!!__test.one('.transport__day')").await);
+    });
+}
+
+#[test]
+fn the_list_of_speeds_has_its_own_keys() {
+    let files = vec![("/log.jsonl", log_of("speeds", 60))];
+    on_stage("bar_speeds", FEED, files, async |stage| {
+        stage.show("/log.jsonl").await;
+        stage.tab.run("__test.feed().viewAsOf(20)").await;
+        let before = bar(&stage).await;
+        stage
+            .tab
+            .run("__test.one('.transport__speed').focus()")
+            .await;
+        for key in ["Home", "PageUp", "End"] {
+            stage.tab.press(key).await;
+            assert_eq!(bar(&stage).await["now"], before["now"], "{key}");
+        }
+    });
+}

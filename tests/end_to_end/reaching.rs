@@ -185,7 +185,10 @@ fn keys_go_to_calls_and_errors_that_are_folded_away_and_say_where_there_is_none(
             )
         };
         // What is said stays until something else is: it is looked for late where the machine is busy.
-        stage.tab.run("__test.hold(3000)").await;
+        stage
+            .tab
+            .run("__test.hold(3000); navigator.clipboard.writeText = async () => {};")
+            .await;
         let said = |words: &str| format!("__test.text(__test.one('.said')) === '{words}'");
         for (key, lands) in [
             ("t", focus("Read, done")),
@@ -195,6 +198,10 @@ fn keys_go_to_calls_and_errors_that_are_folded_away_and_say_where_there_is_none(
             ("e", focus("Bash, failed")),
             ("e", said("No error after this")),
             ("T", focus("File d.rs")),
+            // What is copied is nowhere to be seen either.
+            ("y", said("Copied")),
+            ("l", said("Link copied")),
+            ("o", said("Path copied")),
         ] {
             stage.tab.press(key).await;
             stage

@@ -156,9 +156,9 @@ fn hold_laws(dialect: Dialect, input: &[u8], seed: u64) {
     if dialect != Dialect::ChatEvents {
         // What a log says itself is passed on as it stands.
         for of_session in by_session(&whole) {
-            assert_ids("damaged", of_session);
-            assert_turns("damaged", of_session);
-            assert_busy(of_session);
+            assert_ids("damaged", &of_session);
+            assert_turns("damaged", &of_session);
+            assert_busy(&of_session);
         }
     }
     let mut renderer = ChatRenderer::new();

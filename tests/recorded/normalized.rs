@@ -72,10 +72,24 @@ fn swapped_values(line: &[u8], random: &mut Random) -> Vec<u8> {
     line
 }
 
-/// The events of a source, cut where it goes on in another session: that has a log of its own, in which the same message
-/// or call may be told.
-pub(crate) fn by_session(events: &[ChatEvent]) -> impl Iterator<Item = &[ChatEvent]> {
-    events.chunk_by(|one, next| one.session_id == next.session_id)
+/// The events of each session of a source: that has a log of its own, in which the same message or call may be told. One that
+/// ended before the source went on in another begins anew where it comes again.
+pub(crate) fn by_session(events: &[ChatEvent]) -> Vec<Vec<ChatEvent>> {
+    let mut sessions: Vec<Vec<ChatEvent>> = Vec::new();
+    let mut of = BTreeMap::new();
+    for pieces in events.chunk_by(|one, next| one.session_id == next.session_id) {
+        let id = pieces[0].session_id.as_str();
+        let at = *of.entry(id).or_insert(sessions.len());
+        if at == sessions.len() {
+            sessions.push(Vec::new());
+        }
+        sessions[at].extend_from_slice(pieces);
+        let ends = |event: &ChatEvent| matches!(event.payload, Payload::SessionEnd(_));
+        if pieces.iter().any(ends) {
+            of.remove(id);
+        }
+    }
+    sessions
 }
 
 /// Every id stands once and has the characters that ids may have.
@@ -145,8 +159,8 @@ pub(crate) fn assert_damaged(sources: &[Source], look: impl Fn(&str, &[ChatEvent
         for _ in 0..6 {
             let events = read(&damaged(&source.bytes, &mut random)).events;
             for of_session in by_session(&events) {
-                assert_ids(&source.name, of_session);
-                assert_turns(&source.name, of_session);
+                assert_ids(&source.name, &of_session);
+                assert_turns(&source.name, &of_session);
             }
             for event in &events {
                 let again = ChatEvent::from_json(&event.to_line()).unwrap();

@@ -234,25 +234,105 @@ fn is_compiled(file: &Path, texts: &[(&Path, String)]) -> bool {
         })
 }
 
-#[test]
-fn the_readme_tells_what_each_attribute_of_the_element_is_for() {
+fn read(path: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let read = |path: &str| std::fs::read_to_string(root.join(path)).expect("it is there");
-    let (element, readme) = (read("src/element.rs"), read("README.md"));
+    std::fs::read_to_string(root.join(path)).expect("it is there")
+}
+
+/// The attributes that the element lists.
+fn attributes(element: &str) -> Vec<&str> {
     let (_, list) = element
         .split_once("const ATTRIBUTES: &[&str] = &[")
         .expect("the element lists its attributes");
     let (list, _) = list.split_once("];").expect("the list ends");
     let names: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
     assert!(names.len() > 20, "{names:?}");
-    // They stand in the first column of a table.
-    let told: Vec<&str> = readme
+    names
+}
+
+/// The words in backticks in the first column of the table that has this head.
+fn told_in<'a>(readme: &'a str, head: &str) -> Vec<&'a str> {
+    let (_, table) = readme.split_once(head).expect("the table is there");
+    let rows = table
         .lines()
-        .filter_map(|line| line.strip_prefix("| ")?.split(" | ").next())
+        .skip(2)
+        .map_while(|row| row.strip_prefix("| "));
+    let told: Vec<&str> = rows
+        .filter_map(|row| row.split(" | ").next())
+        .flat_map(|cell| cell.split('`').skip(1).step_by(2))
         .collect();
-    let untold: Vec<_> = names
+    assert!(told.len() > 5, "{told:?}");
+    told
+}
+
+#[test]
+fn the_readme_tells_what_each_attribute_of_the_element_is_for() {
+    let (element, readme) = (read("src/element.rs"), read("README.md"));
+    let told = told_in(&readme, "| attribute | |");
+    let untold: Vec<_> = attributes(&element)
         .into_iter()
-        .filter(|name| !told.iter().any(|told| told.contains(&format!("`{name}`"))))
+        .filter(|name| !told.contains(name))
         .collect();
     assert_eq!(untold, Vec::<&str>::new());
+}
+
+#[test]
+fn the_types_of_the_element_are_those_of_its_class_and_of_the_readme() {
+    let (element, class) = (read("src/element.rs"), read("src/element.js"));
+    let (types, readme) = (read("src/element.d.ts"), read("README.md"));
+    let block = |head: &str| {
+        let (_, block) = types.split_once(head).expect("it is there");
+        block.split_once("\n}").expect("it ends").0
+    };
+    let name_of = |line: &str| {
+        let line = line.strip_prefix("  ")?;
+        let line = line
+            .trim_start_matches("readonly ")
+            .trim_start_matches("set ");
+        let end = line.find(|char: char| !char.is_ascii_alphanumeric())?;
+        (end > 0 && line[end..].starts_with(['(', ':', '?'])).then(|| line[..end].to_owned())
+    };
+    let typed: Vec<String> = block("interface AgentFeed extends HTMLElement {")
+        .lines()
+        .filter_map(name_of)
+        .collect();
+    let mut properties: Vec<String> = Vec::new();
+    for attribute in attributes(&element) {
+        let mut words = attribute.split('-');
+        let mut name = words.next().unwrap_or_default().to_owned();
+        for word in words {
+            name.push_str(&word[..1].to_ascii_uppercase());
+            name.push_str(&word[1..]);
+        }
+        assert!(typed.contains(&name), "{name} has no type");
+        properties.push(name);
+    }
+    for name in &typed {
+        let is_there = properties.contains(name)
+            || [" get ", " set ", "    ", " async "]
+                .iter()
+                .any(|before| class.contains(&format!("{before}{name}(")));
+        assert!(
+            is_there || name == "addEventListener",
+            "{name} is not in the class"
+        );
+    }
+    for told in told_in(&readme, "| member | |") {
+        let name = told.split(['(', '.']).next().unwrap_or_default();
+        assert!(
+            typed.iter().any(|typed| typed == name),
+            "{name} has no type"
+        );
+    }
+    let events: Vec<&str> = block("interface AgentFeedEventMap extends HTMLElementEventMap {")
+        .split('"')
+        .filter(|name| name.starts_with("af-"))
+        .collect();
+    let told = told_in(&readme, "| event | |");
+    for name in told.iter().filter(|name| name.starts_with("af-")) {
+        assert!(events.contains(name), "{name} has no type");
+    }
+    for name in events {
+        assert!(told.contains(&name), "{name} is not told");
+    }
 }

@@ -3,7 +3,7 @@
 //! 1. The script that starts the page moves from index.html into a file named after its content, so that the page
 //!    lives under a Content-Security-Policy without `'unsafe-inline'`.
 //! 2. `agent-feed.js`, whose name never changes, is written beside the hashed module: the one script that other
-//!    pages load to have `<agent-feed>`.
+//!    pages load to have `<agent-feed>`; and its types, `agent-feed.d.ts`.
 //! 3. The worker that colours code is put beside them; `highlighter` knows what it is made of.
 //! 4. The worker that reads long logs has a program of its own, which is put beside them; `reader` builds it.
 //! 5. What is shipped is cut into parts, of which the page fetches one at first; `parts` knows how.
@@ -19,6 +19,10 @@ use crate::{highlighter, packed, parts, player, reader, workspace};
 
 /// Name by which other pages know the element's script.
 const ENTRY_NAME: &str = "agent-feed.js";
+
+/// What those who write such pages in TypeScript take from beside it.
+const TYPES_NAME: &str = "agent-feed.d.ts";
+const TYPES: &str = include_str!("../../../src/element.d.ts");
 
 /// # Errors
 /// When not called by Trunk, or when Trunk writes something else than it used to.
@@ -78,6 +82,7 @@ fn prepare(staging_dir: &Path, html: &str, public_url: &str, strict: bool) -> Re
     if let Some(entry_script) = &page.entry_script {
         write(ENTRY_NAME, entry_script)?;
     }
+    write(TYPES_NAME, TYPES)?;
     // The page goes last: it names only files that are there.
     write("index.html", &page.html)?;
     Ok(page)

@@ -113,7 +113,7 @@ fn page(assets: &Assets) -> Result<String, String> {
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
          <meta name=\"referrer\" content=\"no-referrer\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1, interactive-widget=resizes-content\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>Turnreel</title>\n<link rel=\"icon\" href=\"data:,\">\n\
          <style>{}</style>\n</head>\n<body>\n<agent-feed></agent-feed>\n\
          <noscript>This file shows a session of a coding agent, and needs JavaScript to do so.</noscript>\n\

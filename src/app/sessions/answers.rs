@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use super::list::{self, List};
 use super::shown::{Item, Shown};
+use crate::element::seen;
 use crate::platform::{clock, dom, frame};
 use crate::transport::answer::{self, Refusal, Route};
 
@@ -230,7 +231,7 @@ fn press_button(
                 press();
             }
         })
-        .child(label)
+        .child(seen::text(label))
 }
 
 /// Whether the focus is at answers, or nowhere, as where the button that had it has gone.

@@ -5,6 +5,8 @@ use chat_feed::{ToolKind, units};
 use leptos::html::{div, span};
 use leptos::prelude::*;
 
+use crate::element::seen;
+
 const MINUTE_MS: i64 = 60_000;
 
 /// Such a line: words, with code among them.
@@ -88,10 +90,12 @@ pub(in crate::app) fn now_line(row: &Row, now_ms: i64) -> Option<impl IntoView +
         State::Idle | State::Done | State::Cancelled => return None,
     };
     let since = told.since_ms.and_then(|since_ms| passed(now_ms, since_ms));
-    let code = (!told.code.is_empty()).then(|| span().class("session__code").child(told.code));
+    let code =
+        (!told.code.is_empty()).then(|| span().class("session__code").child(seen::text(told.code)));
+    // It may be allowed here: nothing of it is hidden.
     let what = span()
         .class("session__what")
-        .child((told.words, code, told.more));
+        .child((seen::text(told.words), code, told.more));
     let since = since.map(|since| span().class("session__since").child(since));
     Some(div().class(told.class).child((what, since)))
 }

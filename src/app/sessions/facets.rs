@@ -1,6 +1,6 @@
 //! Menus that write into the filter: agent, project, status. What they say could be typed.
 
-use chat_feed::sessions::{Facet, Filter, Row};
+use chat_feed::sessions::{Facet, Filter, Rows};
 use leptos::ev;
 use leptos::html::{div, option, select};
 use leptos::prelude::*;
@@ -21,14 +21,18 @@ const STATUSES: &[(&str, &str)] = &[
 ];
 
 /// The menus; in the narrow list they are there when they are asked for.
-pub(super) fn view(state: State, n_rows: Memo<usize>, is_open: RwSignal<bool>) -> impl IntoView {
-    let values = move |of: fn(&Row) -> Option<&str>| {
-        // Values hardly ever change but with the number of sessions; those of files come with their titles.
-        n_rows.track();
+pub(super) fn view(state: State, is_open: RwSignal<bool>) -> impl IntoView {
+    let n_changes = Memo::new(move |_| state.rows.with(Rows::n_value_changes));
+    let values = move |is_agents: bool| {
+        // Those of files come with their titles.
+        n_changes.track();
         let values = state.local.with(|local| {
             state.rows.with_untracked(|rows| {
                 let files = local.iter().map(|session| session.row());
-                rows.values(files, of, MOST_VALUES)
+                match is_agents {
+                    true => rows.agents(files, MOST_VALUES),
+                    false => rows.projects(files, MOST_VALUES),
+                }
             })
         });
         let named = values.into_iter();
@@ -40,22 +44,22 @@ pub(super) fn view(state: State, n_rows: Memo<usize>, is_open: RwSignal<bool>) -
             .map(|(value, name)| ((*value).to_owned(), (*name).to_owned()))
             .collect()
     };
-    let agents = move || values(Row::agent_name);
-    let projects = move || values(Row::project);
+    let agents = move || values(true);
+    let projects = move || values(false);
     div()
         .class("facets")
         .attr("data-open", move || is_open.get().then_some(""))
         .child((
-            menu(state, Facet::Agent, "All agents", agents),
-            menu(state, Facet::Project, "All projects", projects),
-            menu(state, Facet::Is, "Any status", statuses),
+            menu(state, Facet::Agent, ("Agent", "All agents"), agents),
+            menu(state, Facet::Project, ("Project", "All projects"), projects),
+            menu(state, Facet::Is, ("Status", "Any status"), statuses),
         ))
 }
 
 fn menu(
     state: State,
     facet: Facet,
-    all: &'static str,
+    (name, all): (&'static str, &'static str),
     values: impl Fn() -> Vec<(String, String)> + Send + Sync + 'static,
 ) -> impl IntoView {
     let chosen = move || {
@@ -76,7 +80,7 @@ fn menu(
     };
     select()
         .class("facet")
-        .attr("aria-label", all)
+        .attr("aria-label", name)
         .on(ev::change, move |event| {
             let value = event_target_value(&event);
             let value = Some(value.as_str()).filter(|value| !value.is_empty());

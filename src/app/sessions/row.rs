@@ -11,6 +11,7 @@ use leptos::svg;
 use super::super::local::LocalSession;
 use super::doing::{did, has_now, now_line, passed};
 use super::glyph;
+use crate::element::seen;
 use crate::platform::clock;
 
 const MINUTE_MS: i64 = 60_000;
@@ -82,8 +83,8 @@ pub(super) fn session(row: &Rc<Row>, look: &Look) -> AnyView {
             .attr("role", "img")
             .attr("aria-label", "Unread")
     });
-    let name = span().class("session__title").child(title);
-    let by = span().class("session__by").child(by);
+    let name = span().class("session__title").child(seen::text(title));
+    let by = span().class("session__by").child(seen::text(by));
     if !look.is_table {
         // How long it waits matters more than when it asked, and its line is for what it asks.
         let waits_ms = row.ask.as_ref().and_then(|ask| ask.since_ms);
@@ -223,8 +224,8 @@ fn bars(pace: &Pace, now_ms: i64) -> impl IntoView + use<> {
 pub(super) fn local(session: &LocalSession, look: &Look) -> AnyView {
     let (title, by, changed_ms) = session.told();
     let when = relative(look.now_ms, changed_ms);
-    let name = span().class("session__title").child(title);
-    let by = span().class("session__by").child(by);
+    let name = span().class("session__title").child(seen::text(title));
+    let by = span().class("session__by").child(seen::text(by));
     let outer = outer(look).attr("title", session.name.clone());
     let state = match (session.failed, &session.row().outcome) {
         (true, _) => Some(State::Failed),

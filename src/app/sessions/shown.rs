@@ -36,6 +36,10 @@ impl Item {
         }
     }
 
+    fn waits(&self) -> bool {
+        matches!(self, Item::Session(Section::NeedsYou, _))
+    }
+
     pub(super) fn id(&self) -> Option<&str> {
         match self {
             Item::Heading(..) => None,
@@ -161,8 +165,17 @@ impl Shown {
 
     /// The first session that waits for an answer.
     pub(super) fn first_waiting(&self) -> Option<usize> {
-        let waits = |item: &Item| matches!(item, Item::Session(Section::NeedsYou, _));
-        self.items.iter().position(waits)
+        self.items.iter().position(Item::waits)
+    }
+
+    /// The session that waits for an answer behind the one of this id, where that does; else the first.
+    pub(super) fn next_waiting(&self, at: Option<&str>) -> Option<usize> {
+        let first = self.first_waiting()?;
+        let waiting = self.items[first..].iter().take_while(|item| item.waits());
+        let ids: Vec<Option<&str>> = waiting.map(Item::id).collect();
+        let here = ids.iter().position(|id| id.is_some() && *id == at);
+        let next = here.map_or(0, |here| (here + 1) % ids.len());
+        Some(first + next)
     }
 
     /// Where to scroll a screen of this height that a row is seen, with what is above and below it; `None` where it is.

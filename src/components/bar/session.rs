@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use chat_feed::sessions::{agent_name, called};
-use chat_feed::{Feed, Turn, TurnState, marks, units};
+use chat_feed::{Feed, TurnState, marks, units};
 use leptos::ev;
 use leptos::html::{button, div, header, span};
 use leptos::prelude::*;
@@ -39,17 +39,11 @@ pub(super) fn bar(ctx: Ctx, context: &Rc<Context>, state: &BarState) -> AnyView 
         .and_then(|(first, last)| u64::try_from(last - first).ok())
         .filter(|ms| *ms >= 1_000)
         .map(units::duration);
-    let newest = feed.newest_turn();
-    // What stands outside of turns has no end that could be told: it goes on where the source says so.
-    let works = matches!(session.status.as_deref(), Some("busy" | "retrying"));
-    let last = feed.turns().last();
-    let outside = last.filter(|turn| turn.number == 0 && works);
-    let runs = |turn: &Turn| turn.state == TurnState::Running;
-    let elapsed = match newest.into_iter().chain(outside).any(runs) {
+    let elapsed = match session.works() {
         true => elapsed::of_session(ctx, session.first_ms, elapsed),
         false => elapsed.map(|text| span().child(text).into_any()),
     };
-    let outcome = newest.map(|turn| turn.state);
+    let outcome = session.outcome;
     let spent = spent(&feed);
     let (connection, back) = (state.connection.clone(), state.back.clone());
     let chip = move || {

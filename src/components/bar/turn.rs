@@ -31,7 +31,8 @@ pub(super) fn turn_header(
         })
         .unwrap_or_default();
     let took = match turn.state {
-        TurnState::Running => elapsed::of_turn(ctx, turn.started_ms),
+        TurnState::Running if feed.session().works() => elapsed::of_turn(ctx, turn.started_ms),
+        // No time passes in one of a session that rests, though nobody said that it is over.
         _ => {
             let took = turn.took_ms.and_then(units::told_duration);
             took.map(|text| span().child(text).into_any())

@@ -12,9 +12,6 @@ use crate::components::{Ctx, controls, panel, transport};
 use crate::platform::dom::{self, Element, Listener};
 use crate::platform::{frame, measure};
 
-/// So long it is said that a key did nothing.
-const SAID_MS: u32 = 3_000;
-
 /// What a key goes to, whatever hides it.
 struct Wanted {
     name: &'static str,
@@ -326,28 +323,8 @@ impl FeedView {
             }
         }
         let place = if forward { "after" } else { "before" };
-        self.say(format!("No {} {place} this", wanted.name));
+        self.context.say(format!("No {} {place} this", wanted.name));
         true
-    }
-
-    /// Says that a key did nothing, and why, for a while.
-    fn say(&self, words: String) {
-        let said = dom::first_in(&self.grid, ".said").unwrap_or_else(|| {
-            let said = dom::create("div");
-            dom::write_attribute(&said, "class", "said");
-            dom::write_attribute(&said, "role", "status");
-            dom::insert_before(&self.grid, &said, None);
-            said
-        });
-        leptos::task::spawn_local(async move {
-            // A status is heard once it changes.
-            frame::yield_now().await;
-            dom::write_text(&said, &words);
-            frame::sleep(SAID_MS).await;
-            if dom::shown_text_of(&said) == words {
-                dom::write_text(&said, "");
-            }
-        });
     }
 
     /// Moves the focus to a row, and brings that into view: to the middle only where it has no room below it.

@@ -46,6 +46,7 @@ fn bar(ctx: Ctx) -> impl IntoView {
         .attr("aria-keyshortcuts", "Enter Shift+Enter")
         .attr("autocomplete", "off")
         .attr("autocapitalize", "off")
+        .attr("enterkeyhint", "search")
         .attr("spellcheck", "false")
         .class("find__field")
         .on(ev::input, move |event| {
@@ -71,11 +72,14 @@ fn bar(ctx: Ctx) -> impl IntoView {
         .attr("role", "status")
         .child(move || problem.get());
     let status = {
-        let told = told.clone();
+        let (told, counts) = (told.clone(), told.clone());
+        let counts = Memo::new(move |_| counts.read().percent.is_some());
         span()
             .class("find__status")
             .attr("id", "find-status")
             .attr("role", "status")
+            // It is heard once all was looked through, and not with each hit on the way.
+            .attr("aria-busy", move || counts.get().then_some("true"))
             .child(move || status(&told.read()))
     };
     let progress = {

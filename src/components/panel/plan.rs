@@ -64,10 +64,22 @@ pub(super) fn view(ctx: Ctx) -> AnyView {
                 .child(format!("{} more", units::grouped(n_more as u64)))
         });
         let arrival = feed.session().arrival_times;
+        let mut day = None;
         let steps: Vec<_> = plan
             .steps
             .iter()
-            .map(|step| step_view(ctx, step, arrival))
+            .map(|step| {
+                let at_ms = step.at_ms.filter(|at_ms| *at_ms > 0 && !arrival);
+                let time = at_ms.map(|at_ms| {
+                    let above = day.replace(clock::day_of(at_ms));
+                    // The day is said once.
+                    match above == day {
+                        true => clock::time_of_day(at_ms),
+                        false => clock::dated(at_ms),
+                    }
+                });
+                step_view(ctx, step, time.unwrap_or_default())
+            })
             .collect();
         let older = (plan.n_older_steps > 0).then(|| {
             let steps = units::count(plan.n_older_steps as u64, "earlier step", "earlier steps");
@@ -91,9 +103,7 @@ pub(super) fn view(ctx: Ctx) -> AnyView {
     })
 }
 
-fn step_view(ctx: Ctx, step: &PlanStep, arrival: bool) -> impl IntoView + use<> {
-    let at = step.at_ms.filter(|at_ms| *at_ms > 0 && !arrival);
-    let time = at.map(clock::time_of_day).unwrap_or_default();
+fn step_view(ctx: Ctx, step: &PlanStep, time: String) -> impl IntoView + use<> {
     // The first step is the plan itself, which stands above or below in full.
     let made = step.changes.iter().all(|change| change.before.is_none()) && step.changes.len() > 2;
     let made = made.then(|| {
@@ -111,7 +121,7 @@ fn step_view(ctx: Ctx, step: &PlanStep, arrival: bool) -> impl IntoView + use<> 
             div().class("history__change").child((
                 span().class("subtle").child(verb(change)),
                 " ",
-                units::first_line(&change.content, 300),
+                seen::text(units::first_line(&change.content, 300)),
             ))
         })
         .collect();

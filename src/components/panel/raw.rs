@@ -14,7 +14,6 @@ use leptos::prelude::*;
 use super::{empty, go_button, of_feed};
 use crate::components::icon::{Icon, icon};
 use crate::components::{Context, Ctx, output};
-use crate::platform::dom;
 
 /// Brings the bodies that this browser keeps, and has the tab drawn anew with them.
 fn fill(context: &Rc<Context>, block: BlockId, events: &[RawEvent]) {
@@ -72,7 +71,9 @@ pub(super) fn view(ctx: Ctx) -> AnyView {
         let copy = button()
             .attr("type", "button")
             .class("link panel__end")
-            .on(ev::click, move |_| dom::copy_text(&all))
+            .on(ev::click, move |_| {
+                ctx.with_value(|context| context.copy(&all, "JSON copied"));
+            })
             .child((icon(Icon::Copy), "Copy"));
         let head = div().class("panel__line").child((
             span().child(n_events),

@@ -29,7 +29,7 @@ pub(super) fn view(ctx: Ctx) -> AnyView {
             totals(&figures),
             kinds(&figures),
             slowest(ctx, feed, &figures),
-            failures(ctx, &figures),
+            failures(ctx, feed, &figures),
             turns(ctx, &figures),
         )
             .into_any()
@@ -159,12 +159,8 @@ fn slowest(ctx: Ctx, feed: &Feed, figures: &Statistics) -> Option<impl IntoView 
             let percent = (slow.duration_ms.saturating_mul(100))
                 .div_ceil(most)
                 .min(100);
-            let line = match slow.line.split_once(' ') {
-                Some((verb, object)) => format!("{verb} {}", units::below(object, cwd.as_deref())),
-                None => slow.line.clone(),
-            };
             let what = (
-                call_words(line),
+                call_words(seen_from(cwd.as_deref(), &slow.line), &slow.line),
                 span()
                     .class("calls__time")
                     .child(units::duration(slow.duration_ms)),
@@ -179,10 +175,19 @@ fn slowest(ctx: Ctx, feed: &Feed, figures: &Statistics) -> Option<impl IntoView 
     Some((title("Slowest calls"), div().class("calls").child(rows)))
 }
 
-fn failures(ctx: Ctx, figures: &Statistics) -> Option<impl IntoView + use<>> {
+/// What a row says, its path as it is seen from the session's folder.
+fn seen_from(cwd: Option<&str>, line: &str) -> String {
+    match line.split_once(' ') {
+        Some((verb, object)) => format!("{verb} {}", units::below(object, cwd)),
+        None => line.to_owned(),
+    }
+}
+
+fn failures(ctx: Ctx, feed: &Feed, figures: &Statistics) -> Option<impl IntoView + use<>> {
     if figures.failures.is_empty() {
         return None;
     }
+    let cwd = feed.session().cwd.clone();
     let rows: Vec<_> = figures
         .failures
         .iter()
@@ -192,7 +197,8 @@ fn failures(ctx: Ctx, figures: &Statistics) -> Option<impl IntoView + use<>> {
                     .class("calls__time")
                     .child(format!("× {}", failure.count))
             });
-            let what = (call_words(failure.line.clone()), count);
+            let words = call_words(seen_from(cwd.as_deref(), &failure.line), &failure.line);
+            let what = (words, count);
             go_button(ctx, failure.block, "calls__row calls__row--failed", what)
         })
         .collect();
@@ -247,7 +253,7 @@ fn turn_row(ctx: Ctx, turn: &TurnFigures) -> impl IntoView + use<> {
         None => span().child(turn.number.to_string()).into_any(),
     };
     let state = match turn.state {
-        TurnState::Running => Some("running"),
+        TurnState::Running => turn.runs.then_some("running"),
         TurnState::Completed => None,
         TurnState::Interrupted => Some("stopped"),
         TurnState::Failed => Some("failed"),

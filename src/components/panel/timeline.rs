@@ -14,7 +14,7 @@ use leptos::prelude::*;
 use super::{call_words, empty, go_button, go_to, of_feed};
 use crate::components::icon::icon;
 use crate::components::tool_call::kind_icon;
-use crate::components::{Context, Ctx};
+use crate::components::{Context, Ctx, seen};
 use crate::platform::{clock, dom, frame, measure, style};
 
 /// Height of a lane.
@@ -341,7 +341,7 @@ fn detail(context: &Rc<Context>, feed: &Feed, line: &Timeline) -> impl IntoView 
     let hovered = context.panel.hovered.get();
     let bar = hovered.and_then(|block| line.bars.iter().find(|bar| bar.block == block));
     let (call, times) = match bar {
-        Some(bar) => (call_line(feed, bar), times(feed, line, bar)),
+        Some(bar) => (call_line(feed, bar).0, times(feed, line, bar)),
         None => (
             String::new(),
             match style::can_hover() {
@@ -351,20 +351,21 @@ fn detail(context: &Rc<Context>, feed: &Feed, line: &Timeline) -> impl IntoView 
         ),
     };
     let said = (
-        div().class("timeline__call").child(call),
+        div().class("timeline__call").child(seen::text(call)),
         div().class("subtle").child(times),
     );
     div().class("timeline__detail").child(said)
 }
 
-fn call_line(feed: &Feed, bar: &Bar) -> String {
+/// What a call says, as it is seen from the session's folder and with whole paths.
+fn call_line(feed: &Feed, bar: &Bar) -> (String, String) {
     match &feed.block(bar.block).body {
         BlockBody::ToolCall(call) => {
             let (verb, object) = call.what();
-            let object = call.seen_from(feed.session().cwd.as_deref(), &object);
-            format!("{verb} {object}")
+            let seen = call.seen_from(feed.session().cwd.as_deref(), &object);
+            (format!("{verb} {seen}"), format!("{verb} {object}"))
         }
-        _ => String::new(),
+        _ => Default::default(),
     }
 }
 
@@ -417,9 +418,10 @@ fn list(ctx: Ctx, feed: &Feed, scale: Scale<'_>) -> impl IntoView + use<> {
     for bar in scale.line.bars.iter().filter(|bar| scale.is_seen(bar)) {
         n_seen += 1;
         if rows.len() < MOST_LISTED {
+            let (line, whole) = call_line(feed, bar);
             let what = (
                 icon(kind_icon(bar.kind)),
-                call_words(call_line(feed, bar)),
+                call_words(line, &whole),
                 span().class("calls__time").child(took(bar)),
             );
             let class = match bar.status {

@@ -12,7 +12,6 @@ use leptos::prelude::*;
 use super::kept::Kept;
 use crate::components::icon::{Icon, icon};
 use crate::components::{Ctx, line, seen};
-use crate::platform::dom;
 
 /// A command up to this long stands whole in the opened line of its row.
 const HEADLINE_CHARS: usize = 200;
@@ -69,7 +68,7 @@ pub(super) fn head_view(
                             texts.collect::<Vec<_>>().join("\n")
                         }
                     };
-                    dom::copy_text(&controls::copied(&text));
+                    context.copy(&controls::copied(&text), "Output copied");
                 });
             });
         })

@@ -1,6 +1,6 @@
 //! What was read of outputs, kept while their rows are away.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -130,12 +130,16 @@ impl Kept {
     }
 
     fn screen_lines(&self, printed: Printed<'_>) -> Rc<[Line]> {
+        self.read_screen(printed).lines()
+    }
+
+    fn read_screen(&self, printed: Printed<'_>) -> RefMut<'_, Screen> {
         let terminal = self.terminal.borrow();
         let mut screen = self.screen.borrow_mut();
         // Of what comes behind it is not known how large a screen it needs.
         let bytes = &printed.bytes[..terminal.n_read().min(printed.bytes.len())];
         screen.read(Printed { bytes, ..printed }, terminal.screen_size());
-        screen.lines()
+        screen
     }
 
     /// How many lines there are of what is shown.
@@ -154,5 +158,14 @@ impl Kept {
             return lines.get(from..to).unwrap_or_default().to_vec();
         }
         self.terminal.borrow().lines(printed, from..to)
+    }
+
+    /// The last so many of them.
+    pub(super) fn last_lines(&self, printed: Printed<'_>, most: usize) -> Vec<Line> {
+        if self.shows_screen() {
+            return self.read_screen(printed).last_lines(most);
+        }
+        let n_lines = self.terminal.borrow().n_lines();
+        self.lines(printed, n_lines.saturating_sub(most), n_lines)
     }
 }

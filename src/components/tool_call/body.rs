@@ -173,7 +173,7 @@ fn terminal_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -> 
     let result = match &call.result {
         // While it runs, and where it gave nothing, what it printed is all there is.
         None => None,
-        Some(_) if call.status.runs() => None,
+        Some(_) if call.status.runs() && !call.background => None,
         Some(result) if result.is_null() => None,
         Some(result) => {
             let texts = long_text::texts(result)?;

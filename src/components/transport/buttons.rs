@@ -108,10 +108,15 @@ pub(super) fn view(ctx: Ctx, grid: Element) -> impl IntoView {
             .child((
                 move || {
                     moved.track();
-                    let (now, of) = ctx.with_value(|context| words::time(context, said.get()));
+                    let time = ctx.with_value(|context| words::time(context, said.get()));
+                    let day = time
+                        .day
+                        .map(|day| span().class("transport__day").child(day));
                     (
-                        span().class("transport__now").child(now),
-                        span().class("transport__of").child(format!(" / {of}")),
+                        span().class("transport__now").child((day, time.now)),
+                        span()
+                            .class("transport__of")
+                            .child(format!(" / {}", time.of)),
                     )
                 },
                 icon_with(Icon::Chevron, CHEVRON),

@@ -69,6 +69,10 @@ pub(super) fn own_key(ctx: Ctx, event: &dom::Event) -> bool {
         true
     };
     let is_letter = key.name.chars().count() == 1 && key.name != " ";
+    // A list of speeds goes through what it lists by its own.
+    if !is_letter && dom::is_within(event, "select") {
+        return false;
+    }
     if key.control || (is_letter && !ctx.with_value(|context| context.shortcuts.get())) {
         return false;
     }

@@ -5,7 +5,7 @@ use leptos::html::{div, span};
 use leptos::prelude::*;
 
 use super::words::{self, Said};
-use crate::components::{Context, Ctx};
+use crate::components::{Context, Ctx, seen};
 
 /// The preview at a share of the bar.
 #[allow(
@@ -47,7 +47,7 @@ pub(super) fn view(ctx: Ctx, share: f64) -> impl IntoView {
             span()
                 .class("strip__hover-where")
                 .child(place_words.join(" · ")),
-            what.map(|what| span().class("strip__hover-what").child(what)),
+            what.map(|what| span().class("strip__hover-what").child(seen::text(what))),
         ))
 }
 
@@ -84,7 +84,7 @@ pub(super) fn what(context: &Context, n_events: u32) -> Option<String> {
             BlockBody::Compaction(_) => "Context compacted".to_owned(),
             BlockBody::Plan(_) => "Plan".to_owned(),
             BlockBody::AgentMessage(message) => format!("Message to {}", message.target),
-            BlockBody::Progress(progress) => line(&progress.message),
+            BlockBody::Progress(progress) => line(&progress.told.message),
             BlockBody::TurnEnd(_) => "End of the turn".to_owned(),
             BlockBody::Interrupt { .. } => "Interrupted".to_owned(),
             BlockBody::SessionStart(_) => "Session begins".to_owned(),

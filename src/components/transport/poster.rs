@@ -8,7 +8,7 @@ use leptos::html::{button, div, span};
 use leptos::prelude::*;
 
 use crate::components::icon::{Icon, icon};
-use crate::components::{Context, Ctx};
+use crate::components::{Context, Ctx, seen};
 use crate::platform::dom;
 
 /// A poster.
@@ -76,7 +76,7 @@ pub(super) fn view(ctx: Ctx) -> impl IntoView {
                 })
                 .child("Read it instead");
             let card = div().class("poster__card").child((
-                div().class("poster__title").child(facts.title),
+                div().class("poster__title").child(seen::text(facts.title)),
                 div().class("poster__facts").child(facts.line),
                 play,
                 read,

@@ -49,26 +49,67 @@ pub(super) fn share(player: &Player) -> f64 {
 
 /// A moment in this way of saying it: so far into the replay, and so many events shown.
 pub(super) fn moment(times: &Clock, said: Said, played_ms: f64, n_events: u32) -> String {
+    let day = day(times, said, played_ms);
+    behind_day(day, moment_of_day(times, said, played_ms, n_events))
+}
+
+/// The same without its day.
+fn moment_of_day(times: &Clock, said: Said, played_ms: f64, n_events: u32) -> String {
     match said.of(times) {
         Said::Wall => {
             let wall_ms = times.wall_ms_at(played_ms);
             wall_ms.map(clock::time_to_the_second).unwrap_or_default()
         }
-        Said::Elapsed => elapsed(times.elapsed_at(played_ms)),
+        Said::Elapsed => units::on_a_clock(whole(times.elapsed_at(played_ms))),
         Said::Events => format!("event {}", units::grouped(n_events.into())),
     }
 }
 
+/// The day of a moment, where the time on the wall is said of a session that goes on over midnight.
+fn day(times: &Clock, said: Said, played_ms: f64) -> Option<String> {
+    let day_at = |played_ms| times.wall_ms_at(played_ms).map(clock::day_of);
+    let is_said = said.of(times) == Said::Wall && day_at(0.0) != day_at(exact(times.length_ms()));
+    times
+        .wall_ms_at(played_ms)
+        .filter(|_| is_said)
+        .map(clock::day)
+}
+
+fn behind_day(day: Option<String>, time: String) -> String {
+    match day {
+        Some(day) => format!("{day}, {time}"),
+        None => time,
+    }
+}
+
 /// The time of the moment, and that of the end.
-pub(super) fn time(context: &Context, said: Said) -> (String, String) {
+pub(super) struct Time {
+    /// The day of the moment, where there are several.
+    pub(super) day: Option<String>,
+    /// The moment.
+    pub(super) now: String,
+    /// The end, with its day where that is another.
+    pub(super) of: String,
+}
+
+/// The time of the moment, and that of the end.
+pub(super) fn time(context: &Context, said: Said) -> Time {
     context.store.player(|player| {
         let times = player.clock();
+        let length_ms = exact(times.length_ms());
+        let here = day(times, said, player.played_ms());
         let of = match said.of(times) {
             Said::Events => units::grouped(times.n_events().into()),
-            said => moment(times, said, exact(times.length_ms()), times.n_events()),
+            said => {
+                let day = day(times, said, length_ms).filter(|day| here.as_ref() != Some(day));
+                behind_day(day, moment_of_day(times, said, length_ms, times.n_events()))
+            }
         };
-        let here = moment(times, said, player.played_ms(), player.n_events());
-        (here, of)
+        Time {
+            day: here,
+            now: moment_of_day(times, said, player.played_ms(), player.n_events()),
+            of,
+        }
     })
 }
 
@@ -130,7 +171,16 @@ pub(super) fn spoken(context: &Context) -> String {
         }
         let here = times.elapsed_at(player.played_ms());
         let of = units::duration(times.elapsed_ms());
-        format!("{} of {of}, ", units::duration(whole(here)))
+        let here = units::duration(whole(here));
+        // Of days that passed no hours are said.
+        let (played_ms, n_events) = (player.played_ms(), player.n_events());
+        match day(times, Said::Wall, played_ms) {
+            Some(_) => {
+                let when = moment(times, Said::Wall, played_ms, n_events);
+                format!("{here} of {of}, {when}, ")
+            }
+            None => format!("{here} of {of}, "),
+        }
     });
     let n_events = context.store.player(Player::n_events);
     let what = hover::what(context, n_events);
@@ -144,17 +194,6 @@ pub(super) fn spoken(context: &Context) -> String {
 #[allow(clippy::cast_precision_loss)]
 pub(super) fn exact(ms: u64) -> f64 {
     ms as f64
-}
-
-/// `3:05`, `1:03:05`
-fn elapsed(ms: f64) -> String {
-    let seconds = whole(ms) / 1_000;
-    let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60);
-    let seconds = seconds % 60;
-    match hours {
-        0 => format!("{minutes}:{seconds:02}"),
-        _ => format!("{hours}:{minutes:02}:{seconds:02}"),
-    }
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]

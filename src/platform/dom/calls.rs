@@ -64,3 +64,10 @@ pub(crate) fn play(element: &Element) {
         });
     }
 }
+
+/// Whether the sound of an element was begun, and has not come to its end.
+pub(crate) fn is_heard(element: &Element) -> bool {
+    let value = |name: &str| js_sys::Reflect::get(element, &name.into()).unwrap_or_default();
+    let is_begun = value("currentTime").as_f64().is_some_and(|at_s| at_s > 0.0);
+    is_begun && value("ended").as_bool() == Some(false)
+}

@@ -104,6 +104,7 @@ impl Session {
             }
             // A file is at rest, nothing of it is told twice, and no part of this program is missing.
             Update::Lacks(_)
+            | Update::NoEvents
             | Update::Clear
             | Update::Soon
             | Update::Bodies(..)

@@ -10,9 +10,9 @@ use leptos::html::{div, span};
 use leptos::prelude::*;
 
 use crate::components::icon::{Icon, icon};
-use crate::components::panel::{counts, go_button};
+use crate::components::panel::{counts, go_button, path_parts};
 use crate::components::whole::{self, Long};
-use crate::components::{Context, Ctx, diff, output, seen};
+use crate::components::{Context, Ctx, diff, output};
 
 /// Diffs that are shown one after another; the newest.
 const MOST_DIFFS: usize = 50;
@@ -80,7 +80,7 @@ pub(super) fn file_view(ctx: Ctx, feed: &Feed, chosen: Chosen) -> impl IntoView 
         span()
             .class("file-sum__path path mono")
             .attr("title", marks::written_out(&file.path))
-            .child(seen::text(file.shown_path.as_str())),
+            .child(path_parts(&file.shown_path)),
         counts(added, removed),
         net,
         go,

@@ -9,7 +9,7 @@ use leptos::html::{button, div, input, span};
 use leptos::prelude::*;
 
 use crate::components::icon::{Icon, icon, icon_with};
-use crate::components::panel::counts;
+use crate::components::panel::{counts, path_parts};
 use crate::components::{Context, Ctx, seen};
 use crate::platform::dom::{self, Element, Event};
 use crate::platform::measure;
@@ -177,7 +177,7 @@ fn folder_row(
         .attr("type", "button")
         .class("tree__row tree__row--folder")
         .attr("data-path", path.clone())
-        .attr("title", path.clone())
+        .attr("title", marks::written_out(&path))
         .attr("data-depth", depth(row))
         .attr("tabindex", stop)
         .style(("padding-inline-start", indent(row.depth)))
@@ -193,9 +193,7 @@ fn folder_row(
         })
         .child((
             icon_with(Icon::Chevron, "icon icon--chevron"),
-            span()
-                .class("tree__name path")
-                .child(seen::text(row.name.as_str())),
+            span().class("tree__name path").child(path_parts(&row.name)),
         ))
         .into_any()
 }
