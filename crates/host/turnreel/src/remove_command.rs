@@ -101,7 +101,10 @@ fn run(args: Args) -> Result<ExitCode, String> {
     if !dir.join(".lock").exists() && !chosen.iter().any(Chosen::is_here) {
         let none = chosen.first().map_or("", |one| one.id.as_str());
         return Err(match none {
-            "" => format!("no server had the folder {}: nothing to remove", dir.display()),
+            "" => format!(
+                "no server had the folder {}: nothing to remove",
+                dir.display()
+            ),
             none => format!("there is no session {none} in {}", dir.display()),
         });
     }
@@ -139,8 +142,13 @@ fn run(args: Args) -> Result<ExitCode, String> {
             runtime.block_on(here::remove(&dir, &folder, stores, &chosen, args.bodies))?
         }
         Err(why @ Error::Locked { pid, .. }) => {
-            // What another one wrote there, as of a folder that this is a copy of, is not asked.
-            let server = data_dir::server_file(&dir).filter(|it| pid.is_none_or(|pid| pid == it.pid));
+            let server = data_dir::server_file(&dir);
+            // That of another folder, which this one is a copy of, is not asked.
+            if let (Some(server), Some(pid)) = (&server, pid)
+                && server.pid != pid
+            {
+                return Err(why.to_string());
+            }
             let server = server.zip(data_dir::read_token(&dir));
             let (server, token) = server.ok_or_else(|| data_dir::why_not_opened(&dir, &why))?;
             let terms = served::Terms {

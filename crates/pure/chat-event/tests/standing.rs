@@ -256,8 +256,20 @@ fn a_turn_of_which_only_the_end_is_told_is_said_to_be_the_newest() {
         let took = standing.take(&event);
         (took.begins, took.is_newest, took.is_of_newest)
     };
-    assert_eq!(take(10, "t1", TurnStart::default().into()), (true, true, true));
-    assert_eq!(take(20, "t2", TurnEnd::default().into()), (false, true, true));
-    assert_eq!(take(5, "t0", TurnEnd::default().into()), (false, false, false));
-    assert_eq!(take(21, "t1", ToolCall::default().into()), (false, false, false));
+    assert_eq!(
+        take(10, "t1", TurnStart::default().into()),
+        (true, true, true)
+    );
+    assert_eq!(
+        take(20, "t2", TurnEnd::default().into()),
+        (false, true, true)
+    );
+    assert_eq!(
+        take(5, "t0", TurnEnd::default().into()),
+        (false, false, false)
+    );
+    assert_eq!(
+        take(21, "t1", ToolCall::default().into()),
+        (false, false, false)
+    );
 }

@@ -302,9 +302,15 @@ fn the_end_of_a_turn_that_nothing_else_was_told_of_is_not_that_of_the_turn_befor
     renderer.render_event(&at(20, "t2", "turn_end", json!({"outcome": "failed"})));
     let state = |id: &str| {
         let mut turns = renderer.feed().turns().iter();
-        turns.find(|turn| turn.id.as_deref() == Some(id)).unwrap().state
+        turns
+            .find(|turn| turn.id.as_deref() == Some(id))
+            .unwrap()
+            .state
     };
-    assert_eq!((state("t1"), state("t2")), (TurnState::Running, TurnState::Failed));
+    assert_eq!(
+        (state("t1"), state("t2")),
+        (TurnState::Running, TurnState::Failed)
+    );
     let newest = renderer.newest_turn().unwrap();
     assert_eq!(newest.id.as_deref(), Some("t2"));
 }

@@ -233,3 +233,37 @@ fn two_that_are_called_alike_are_one_session() {
     assert_eq!(sessions.len(), 1);
     assert_eq!(sessions[0].0, "one");
 }
+
+/// A client that began anew counts from the same number again.
+#[test]
+fn a_request_whose_number_is_used_again_is_of_its_own_session_alone() {
+    let load = |session: &str, cwd: &str| {
+        let params = json!({"sessionId": session, "cwd": cwd, "mcpServers": []});
+        request(5, "session/load", params)
+    };
+    let lines = [
+        begun(),
+        vec![
+            load("two", "/two"),
+            load("three", "/three"),
+            text("two", "agent_message_chunk", "Two"),
+            answer(5, json!({})),
+            text("three", "agent_message_chunk", "Three"),
+        ],
+    ]
+    .concat();
+    let sessions = sessions_of(Dialect::Acp, &lines);
+    let known: Vec<_> = sessions
+        .iter()
+        .map(|(id, events)| (id.as_str(), facts(events).2))
+        .collect();
+    let cwd = |cwd: &str| Some(cwd.to_owned());
+    assert_eq!(
+        known,
+        [
+            ("one", cwd("/one")),
+            ("three", cwd("/three")),
+            ("two", None)
+        ]
+    );
+}

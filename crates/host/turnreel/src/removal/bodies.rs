@@ -207,7 +207,12 @@ mod tests {
 
     #[test]
     fn what_is_named_no_more_while_it_is_looked_at_is_looked_at_again() {
-        let set = |words: &[&str]| words.iter().map(|&it| it.to_owned()).collect::<BTreeSet<_>>();
+        let set = |words: &[&str]| {
+            words
+                .iter()
+                .map(|&it| it.to_owned())
+                .collect::<BTreeSet<_>>()
+        };
         let mut pending = Pending {
             here: set(&["a", "b", "c"]),
             ..Pending::default()

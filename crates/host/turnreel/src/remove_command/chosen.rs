@@ -145,8 +145,13 @@ fn find<'r>(
     let begins_so = |name: &str| name.to_ascii_lowercase().starts_with(&beginning);
     let mut found = rows.iter().filter(|row| begins_so(&row.id));
     // Which of them is meant nobody knows where one cannot be read.
-    let is_told = |stem: &str| rows.iter().any(|row| SessionId::parse(&row.id).is_ok_and(|id| id.stem() == stem));
-    let unread = sizes.keys().find(|stem| begins_so(stem) && is_stem(stem) && !is_told(stem));
+    let is_told = |stem: &str| {
+        rows.iter()
+            .any(|row| SessionId::parse(&row.id).is_ok_and(|id| id.stem() == stem))
+    };
+    let unread = sizes
+        .keys()
+        .find(|stem| begins_so(stem) && is_stem(stem) && !is_told(stem));
     if let Some(stem) = unread {
         return Err(format!(
             "a session begins with {session} that cannot be read, or whose log is not here ({}): say the whole id",
@@ -171,7 +176,10 @@ fn find<'r>(
 /// Whether files of that name are a session's: a hash ends it.
 fn is_stem(stem: &str) -> bool {
     let hash = stem.rsplit_once('-').map_or("", |(_, hash)| hash);
-    hash.len() == 8 && hash.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    hash.len() == 8
+        && hash
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 fn one(id: SessionId, row: Option<Summary>, sizes: &BTreeMap<String, Freed>) -> Chosen {
@@ -242,6 +250,9 @@ mod tests {
         rows[0] = row("old", "ended", 0);
         rows[3] = row("young", "ended", 40 * DAY_MS);
         let left = still(before, &chosen(&rows));
-        assert_eq!(left.iter().map(|one| one.id.as_str()).collect::<Vec<_>>(), ["idle"]);
+        assert_eq!(
+            left.iter().map(|one| one.id.as_str()).collect::<Vec<_>>(),
+            ["idle"]
+        );
     }
 }

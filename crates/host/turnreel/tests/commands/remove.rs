@@ -111,12 +111,19 @@ fn the_server_of_another_folder_is_not_asked() {
     ended(&server, "one", &[]);
     // As a copy of a folder that is served has it.
     let copy = tempfile::tempdir().unwrap();
-    for name in ["server.json", "token"].map(str::to_owned).into_iter().chain(files_of(dir.path(), "one")) {
+    for name in ["server.json", "token"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(files_of(dir.path(), "one"))
+    {
         std::fs::copy(dir.path().join(&name), copy.path().join(&name)).unwrap();
     }
     let _held = chat_store::HeldFolder::take(copy.path()).unwrap();
     let (_, why) = said(&remove(copy.path(), &["one", "--yes"]), 1);
-    assert!(why.contains("locked by pid"), "{why}");
+    assert!(
+        why.contains("locked by pid") && !why.contains("served"),
+        "{why}"
+    );
     assert_eq!(listed(&server), ["one"]);
 }
 

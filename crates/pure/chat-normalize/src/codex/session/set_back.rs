@@ -1,6 +1,6 @@
 //! Turns that a session is set back behind: the model knows no more of them.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::{Session, pair};
 use crate::emit::Emitter;
@@ -14,7 +14,7 @@ impl Session {
 
     /// The session is set back to what stands before these turns, as the provider calls them.
     pub(crate) fn set_back_behind(&mut self, emitter: &mut Emitter, natives: &[&str]) {
-        let natives: HashSet<&str> = natives.iter().copied().collect();
+        let natives: BTreeSet<&str> = natives.iter().copied().collect();
         if natives.is_empty() {
             let text = "the user went back: turns before this line were left";
             return emitter.set_back(text, Vec::new());
@@ -23,7 +23,7 @@ impl Session {
         let known: HashSet<&String> = natives.iter().filter_map(of).collect();
         let left = self.standing.leave_these(&known);
         // Those that were left before, as an answer may have said, are left once.
-        let n_before = known.len() - left.len();
+        let n_before = known.len().saturating_sub(left.len());
         emitter.went_back(natives.len() - n_before, left);
     }
 
