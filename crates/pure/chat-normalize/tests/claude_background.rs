@@ -323,7 +323,11 @@ fn a_command_that_is_over_before_its_result_does_not_run_on() {
         "summary": "Background command \"Make\" failed with exit code 2"});
     let lines = [
         init("i1"),
-        calls("c", "Bash", json!({"command": "make", "run_in_background": true})),
+        calls(
+            "c",
+            "Bash",
+            json!({"command": "make", "run_in_background": true}),
+        ),
         system("task_notification", "n1", told),
         gives("c", json!({"stdout": "", "backgroundTaskId": "k1"})),
     ];
@@ -346,10 +350,14 @@ fn what_the_call_of_a_server_gave_stays_until_its_end_gives_more() {
         system("task_started", "n1", call),
         gives("c", json!([])),
     ];
-    let told = json!({"task_id": "k1", "tool_use_id": "c", "status": "completed", "summary": "Found 2"});
+    let told =
+        json!({"task_id": "k1", "tool_use_id": "c", "status": "completed", "summary": "Found 2"});
     let ended = system("task_notification", "n2", told);
     let told = results(Dialect::ClaudeStream, &[&begins[..], &[ended]].concat());
-    assert!(told[0].starts_with("c began: words for the model"), "{told:?}");
+    assert!(
+        told[0].starts_with("c began: words for the model"),
+        "{told:?}"
+    );
     assert_eq!(told[1], "c ended: Found 2 (-)");
 }
 

@@ -432,7 +432,11 @@ fn turns_that_were_rolled_back_are_named_once() {
             vec![two.clone()],
         ),
         (
-            vec![reverted(json!(["turn-long-3", "turn-long-2", "turn-long-3"]))],
+            vec![reverted(json!([
+                "turn-long-3",
+                "turn-long-2",
+                "turn-long-3"
+            ]))],
             vec![two],
         ),
         (vec![reverted(json!(null))], vec![some]),
