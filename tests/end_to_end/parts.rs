@@ -194,10 +194,11 @@ fn no_page_of_a_server_is_held_for_the_rest() {
 
 #[test]
 fn neither_a_slow_device_nor_a_slow_link_is_held_for_the_rest() {
-    // What is written in a log decides what is run, too: this one is of those by which it was noted.
+    // What is written in a log decides what is run, too: this one is of those by which it was noted. What goes on in the
+    // background, as in `bash`, is of the rest while such a log is half read.
     let story = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/tests/sessions/bash/events.jsonl"
+        "/tests/sessions/parallel/events.jsonl"
     );
     let story = std::fs::read_to_string(story).expect("a session of the tests");
     on_stage(

@@ -45,11 +45,23 @@ fn what_cannot_be_read_is_said_once_and_stays_said() {
         stage.tab.expect_problems("404");
         for (gives, words) in [
             ("feed.append(await fetch('/page'))", "a web page"),
-            ("feed.append(await fetch('/none'))", "the server answered 404"),
+            (
+                "feed.append(await fetch('/none'))",
+                "the server answered 404",
+            ),
             ("feed.append(fetch('/none'))", "the server answered 404"),
-            ("feed.append(new Request('/none'))", "the server answered 404"),
-            ("feed.append(new Blob(['a,b\\n1,2\\n']))", "line 1 is plain text"),
-            ("feed.append(new Blob(['hello\\nworld']))", "line 1 is plain text"),
+            (
+                "feed.append(new Request('/none'))",
+                "the server answered 404",
+            ),
+            (
+                "feed.append(new Blob(['a,b\\n1,2\\n']))",
+                "line 1 is plain text",
+            ),
+            (
+                "feed.append(new Blob(['hello\\nworld']))",
+                "line 1 is plain text",
+            ),
         ] {
             assert_refused(&stage, gives, words).await;
             // Something else is shown as if nothing had been.
