@@ -106,6 +106,7 @@ impl Emitter {
     /// The provider answers, after it was asked again.
     pub(crate) fn goes_on(&mut self, place: &Place) {
         if std::mem::take(&mut self.busy.retrying) {
+            self.busy.is_busy = true;
             let id = format!("{}:status-busy", self.line_id());
             self.say_status(&id, "busy", place, None, false);
         }
@@ -113,6 +114,8 @@ impl Emitter {
 
     /// Busy with something else than an answer: `message` says with what.
     pub(crate) fn busy_with(&mut self, place: &Place, message: &str) {
+        // Also outside of a turn: it rests again at the end.
+        self.busy.is_busy = true;
         let id = format!("{}:status-busy", self.line_id());
         self.say_status(&id, "busy", place, Some(message.to_owned()), false);
     }

@@ -739,3 +739,33 @@ fn what_says_nothing_to_a_reader_makes_no_event() {
         .collect();
     assert_eq!(told, ["Read it again."]);
 }
+
+#[test]
+fn who_compacts_outside_of_any_turn_rests_at_the_end() {
+    let line = |uuid: &str, mut line: Value| {
+        line["uuid"] = json!(uuid);
+        line["session_id"] = json!("s1");
+        line
+    };
+    let lines = [
+        line(
+            "u1",
+            json!({"type": "system", "subtype": "init", "cwd": "/w"}),
+        ),
+        line(
+            "u2",
+            json!({"type": "result", "subtype": "success", "is_error": false}),
+        ),
+        line(
+            "u3",
+            json!({"type": "system", "subtype": "status", "status": "compacting"}),
+        ),
+    ];
+    let events = read_lines(Dialect::ClaudeStream, &lines).events;
+    let told = |event: &ChatEvent| match &event.payload {
+        Payload::SessionStatus(told) => Some(told.status.clone()),
+        _ => None,
+    };
+    let told: Vec<String> = events.iter().filter_map(told).collect();
+    assert_eq!(told, ["busy", "idle", "busy", "idle"]);
+}
