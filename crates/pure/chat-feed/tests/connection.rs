@@ -1,5 +1,5 @@
-//! What a follower promises, against a server and a network that do what they like: in the end everything is here, once
-//! and in order, and nothing waits for ever.
+//! What a follower promises, against a server and a network that do what they like: all is here, once and in order.
+//! One file: all of it is asked of the same made server and network.
 
 use std::collections::VecDeque;
 

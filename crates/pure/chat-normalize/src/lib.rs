@@ -27,6 +27,7 @@ mod acp;
 mod ag_ui;
 mod agent_events;
 mod anthropic;
+mod ask;
 mod chat_events;
 mod claude;
 mod codex;

@@ -2,26 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use chat_event::Extra;
 use chat_event::payload::{
     PermissionRequest, PermissionResolved, Question, QuestionOption, QuestionRequest,
-    QuestionResolved,
 };
-use chat_event::{Extra, Json};
 use serde_json::Value;
 
 use super::Copilot;
-use crate::emit::{Emitter, Place};
+use crate::ask::Ask;
+use crate::emit::Emitter;
 use crate::form;
 use crate::value::{is_true, list_of, str_of, text_of};
 use crate::words::one_line;
-
-/// What waits for an answer.
-#[derive(Debug)]
-pub(super) struct Ask {
-    request_id: String,
-    place: Place,
-    is_question: bool,
-}
 
 /// By the ids that the source gives them.
 pub(super) type Asks = BTreeMap<String, Ask>;
@@ -155,38 +147,13 @@ impl Copilot {
             message: message.map(str::to_owned),
             extra: Extra::default(),
         };
-        emitter.add_as(&format!("{}:answer", ask.request_id), &ask.place, resolved);
+        emitter.add_as(&ask.answer_id(), &ask.place, resolved);
     }
 
     /// The turn is over: nothing waits in it any more.
     pub(super) fn expire(&mut self, emitter: &mut Emitter) {
         for ask in std::mem::take(&mut self.asks).into_values() {
-            if ask.is_question {
-                ask.close_question(emitter, None, "expired");
-                continue;
-            }
-            let resolved = PermissionResolved {
-                request_id: ask.request_id.clone(),
-                decision: "cancel".to_owned(),
-                ..PermissionResolved::default()
-            };
-            emitter.add_as(&format!("{}:answer", ask.request_id), &ask.place, resolved);
+            ask.expire(emitter);
         }
-    }
-}
-
-impl Ask {
-    fn close_question(self, emitter: &mut Emitter, answers: Option<&Value>, outcome: &str) {
-        let resolved = QuestionResolved {
-            request_id: self.request_id.clone(),
-            answers: answers.map(Json::from),
-            outcome: outcome.to_owned(),
-            extra: Extra::default(),
-        };
-        emitter.add_as(
-            &format!("{}:answer", self.request_id),
-            &self.place,
-            resolved,
-        );
     }
 }

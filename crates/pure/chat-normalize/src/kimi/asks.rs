@@ -5,14 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chat_event::Extra;
 use chat_event::payload::{
     PermissionRequest, PermissionResolved, Question, QuestionOption, QuestionRequest,
-    QuestionResolved,
 };
-use chat_event::{Extra, Json};
 use serde_json::Value;
 
 use super::Kimi;
+use crate::ask::Ask;
 use crate::emit::{Emitter, Place};
 use crate::value::{is_true, list_of, str_of, text_of};
 use crate::words::one_line;
@@ -23,13 +23,6 @@ pub(super) struct Asks {
     open: BTreeMap<String, Ask>,
     /// Calls of this turn whose leave was asked for in a line of its own.
     of_calls: BTreeSet<String>,
-}
-
-#[derive(Debug)]
-struct Ask {
-    request_id: String,
-    place: Place,
-    is_question: bool,
 }
 
 impl Kimi {
@@ -78,7 +71,11 @@ impl Kimi {
         let response = line.get("response").filter(|response| !response.is_null());
         if ask.is_question {
             let answers = response.map(|said| said.get("answers").unwrap_or(said));
-            ask.close_question(emitter, answers, "rejected");
+            let outcome = match answers {
+                Some(_) => "answered",
+                None => "rejected",
+            };
+            ask.close_question(emitter, answers, outcome);
         } else {
             resolve(emitter, &ask, response.unwrap_or(&Value::Null));
         }
@@ -126,38 +123,8 @@ impl Kimi {
     pub(super) fn expire(&mut self, emitter: &mut Emitter) {
         self.asks.of_calls.clear();
         for ask in std::mem::take(&mut self.asks.open).into_values() {
-            if ask.is_question {
-                ask.close_question(emitter, None, "expired");
-            } else {
-                let resolved = PermissionResolved {
-                    request_id: ask.request_id.clone(),
-                    decision: "cancel".to_owned(),
-                    ..PermissionResolved::default()
-                };
-                emitter.add_as(&format!("{}:answer", ask.request_id), &ask.place, resolved);
-            }
+            ask.expire(emitter);
         }
-    }
-}
-
-impl Ask {
-    fn close_question(self, emitter: &mut Emitter, answers: Option<&Value>, unanswered: &str) {
-        let outcome = if answers.is_some() {
-            "answered"
-        } else {
-            unanswered
-        };
-        let resolved = QuestionResolved {
-            request_id: self.request_id.clone(),
-            answers: answers.map(Json::from),
-            outcome: outcome.to_owned(),
-            extra: Extra::default(),
-        };
-        emitter.add_as(
-            &format!("{}:answer", self.request_id),
-            &self.place,
-            resolved,
-        );
     }
 }
 
