@@ -97,10 +97,11 @@ fn a_page_says_that_the_server_is_away_and_comes_back_by_itself() {
         .await;
 
         server.kill().await;
+        // From the second try on the note has the seconds, and a slow machine may see no other.
         tab.wait_for(
             "the chip to say that it reconnects",
             SHORT,
-            "/Reconnecting in \\d+ s|Offline, data as of/.test(__test.one('.connection')?.textContent ?? '')",
+            "/Reconnecting|Offline, data as of/.test(__test.one('.connection')?.textContent ?? '')",
         )
         .await;
         let rows: usize = tab.eval("__test.rows().length").await;
