@@ -124,6 +124,35 @@ fn little_is_fetched_before_the_first_rows_and_all_of_it_is_bounded() {
     });
 }
 
+/// An exported session holds the page, and is handed on.
+#[test]
+fn the_page_names_no_folder_of_who_built_it() {
+    let dist = concat!(env!("CARGO_MANIFEST_DIR"), "/dist");
+    let mut n_modules = 0;
+    for entry in std::fs::read_dir(dist)
+        .expect("the page is built")
+        .flatten()
+    {
+        let path = entry.path();
+        if path.extension().is_none_or(|it| it != "wasm") {
+            continue;
+        }
+        n_modules += 1;
+        let module = std::fs::read(&path).expect("a part of the page");
+        for folder in [
+            "/registry/src/",
+            "/git/checkouts/",
+            "/.cargo/",
+            env!("CARGO_MANIFEST_DIR"),
+        ] {
+            let mut places = module.windows(folder.len());
+            let is_named = places.any(|it| it == folder.as_bytes());
+            assert!(!is_named, "{} names {folder}", path.display());
+        }
+    }
+    assert!(n_modules > 5, "the page is of several parts");
+}
+
 #[test]
 fn what_is_called_before_the_rest_is_here_fetches_it() {
     let files = vec![("/log.jsonl", log_of("log", 20))];

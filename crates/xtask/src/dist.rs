@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
 use crate::tools::{self, Tools, WASM_TARGET};
-use crate::{command, highlighter, parts, report, workspace};
+use crate::{command, flags, highlighter, parts, report, workspace};
 
 /// Top-level entries the page is not made of; everything else counts, so that a new folder is never forgotten.
 const NOT_IN_THE_PAGE: [&str; 15] = [
@@ -100,6 +100,7 @@ fn run_trunk(root: &Path, tools: &Tools, variable: Option<(&str, &str)>) -> Resu
     trunk
         .args(["build", "--release"])
         .env("PATH", workspace::path_with(&tools.bin_dirs)?)
+        .envs([flags::of_page(root, "")])
         .current_dir(root);
     trunk.envs(variable);
     command::run(&mut trunk)

@@ -19,6 +19,7 @@ mod bench;
 mod bundle;
 mod calls;
 mod dist;
+mod flags;
 mod highlighter;
 mod npm;
 mod packed;

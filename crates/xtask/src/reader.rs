@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::fingerprint::Fingerprint;
 use crate::parts::{self, PROGRAM};
 use crate::tools::{self, WASM_TARGET};
-use crate::{command, report, workspace};
+use crate::{command, flags, report, workspace};
 
 /// The profile it is built with, and what its files are called by.
 const NAME: &str = "reader";
@@ -31,7 +31,7 @@ pub(crate) fn write(root: &Path, staging_dir: &Path) -> Result<(), Error> {
         .args(["build", "--quiet", "--offline", "--profile", NAME])
         .args(["--package", PROGRAM, "--bin", PROGRAM])
         .args(["--no-default-features", "--target", WASM_TARGET])
-        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", RUSTFLAGS)
+        .envs([flags::of_page(root, RUSTFLAGS)])
         .current_dir(root);
     command::run(&mut build)?;
     let linked = workspace::target_dir(root)
