@@ -9,7 +9,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::json::{Extra, Json};
+use crate::json::Json;
 use crate::schema::{Key, payload_struct};
 use crate::text::{Text, TextRef};
 

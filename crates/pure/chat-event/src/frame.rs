@@ -41,7 +41,7 @@ pub enum ClientFrame {
     Open(Open),
     /// End a subscription.
     Close {
-        /// Which.
+        /// The one with this number.
         sub: u64,
     },
     /// Everything up to `seq` was taken.

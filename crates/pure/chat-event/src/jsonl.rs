@@ -4,7 +4,7 @@
 //! - [`LogReader`] makes events of the lines of a log, and says what it could not read, where and why.
 //! - [`salvage`] finds the records in a line that is not one record, for those who read a log by its places, and
 //!   [`salvage_list`] those in one that may be a list.
-//! - [`ChatEvent::to_line`] and [`ChatEvent::to_line_with_checksum`] write.
+//! - [`to_line`](crate::ChatEvent::to_line) and [`to_line_with_checksum`](crate::ChatEvent::to_line_with_checksum) write.
 //!
 //! Which format a file has is for `chat-normalize`, what becomes of a damaged log on disk for `chat-store`.
 

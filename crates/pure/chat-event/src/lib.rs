@@ -7,7 +7,8 @@
 //! - [`compaction`] folds the chunks of a finished log into the events that end them, and takes them apart again.
 //! - [`pack`] hands state from one instance of a program to another.
 //! - [`gist`] says in one line what a text says, [`shell`] which script a command runs.
-//! - [`Standing`] says how a session stands and what of it is past, [`SessionSum`] what its figures add up to.
+//! - [`Standing`] says how a session stands and what of it is past, [`SessionRuns`] what its figures add up to, [`SetBack`]
+//!   which turns its user went back behind.
 //! - [`frame`] and [`cursor`] are what a server and its readers speak; [`session_id`] says what names a session.
 //!
 //! Where events come from is for `chat-normalize`, what is shown of them for `chat-feed`, where they are kept for
@@ -33,6 +34,7 @@ pub mod pack;
 pub mod payload;
 mod schema;
 pub mod session_id;
+mod set_back;
 pub mod shell;
 mod stable_hash;
 mod standing;
@@ -47,9 +49,10 @@ pub use event::{ChatEvent, in_millis};
 pub use excerpt::{BodyEnds, Excerpt, PREVIEW_BYTES, TAIL_BYTES};
 pub use json::{Extra, Json};
 pub use payload::Payload;
+pub use set_back::SetBack;
 pub use stable_hash::{StableHash, stable_hash};
 pub use standing::{Outcome, Standing, Status, Took};
-pub use sum::{Figures, SessionRuns, SessionSum, SumStep};
+pub use sum::{Figures, SessionRuns, Tokens};
 pub use text::{Text, TextRef};
 
 /// The deepest nesting read from files; servers ask for less.

@@ -2,7 +2,7 @@
 //!
 //! This is neither the log nor the wire, and nothing of it is kept: a field more and the bytes mean something else. Numbers
 //! and texts lie apart, so that all texts are checked to be UTF-8 at once. Texts that are long and seldom looked at lie
-//! apart, too, packed ([`cold`]): they stay so until somebody reads them.
+//! apart, too, packed (`cold`): they stay so until somebody reads them.
 //!
 //! Reading never fails halfway: behind bytes that are wrong everything reads as nothing, and whoever reads asks once, at
 //! the end, whether that happened ([`Unpacker::end`]). What lies packed is not looked at for it: where that is damaged its

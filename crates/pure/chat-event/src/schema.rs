@@ -81,7 +81,7 @@ macro_rules! payload_struct {
         pub struct $name {
             $( $(#[$field_doc])* pub $field: $ty, )*
             /// Fields that no rule knows.
-            pub extra: Extra,
+            pub extra: crate::json::Extra,
         }
 
         impl $name {
@@ -185,14 +185,14 @@ macro_rules! payloads {
                 /// The type.
                 event_type: String,
                 /// The payload.
-                value: Json,
+                value: crate::json::Json,
             },
             /// A known type whose payload has not the shape it should have.
             Malformed {
                 /// The type.
                 event_type: String,
                 /// The payload.
-                value: Json,
+                value: crate::json::Json,
                 /// Which field is wrong, and how.
                 reason: String,
             },
@@ -221,7 +221,7 @@ macro_rules! payloads {
             }
 
             /// Makes the payload of an event of type `event_type` from JSON that was already read; never fails.
-            pub fn from_json(event_type: &str, value: Json) -> Self {
+            pub fn from_json(event_type: &str, value: crate::json::Json) -> Self {
                 if !$enum::TYPES.contains(&event_type) {
                     return $enum::Unknown { event_type: event_type.to_owned(), value };
                 }

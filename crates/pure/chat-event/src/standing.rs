@@ -1,5 +1,5 @@
-//! How a session stands: whether it works, how its newest turn ended, whether it is over. The list, the feed, the connection, the
-//! summary and the trace all ask this.
+//! How a session stands: whether it works, how its newest turn ended, whether it is over. The list, the feed, the
+//! connection, the summary and the trace all ask this.
 //!
 //! | what comes | then |
 //! |---|---|
@@ -15,90 +15,23 @@
 //!
 //! What is past is told by the turns' names, and by times: another source may tell late of what was before (`times`). What is
 //! kept does not grow with the session.
+//!
+//! Which turn is the newest is found in `newest`, what is past in `times`.
 
+mod newest;
+mod states;
 mod times;
 
 use serde::{Deserialize, Serialize};
 
-use crate::compaction::Folded;
-use crate::payload::{SessionStart, SessionStatus, TurnEnd};
+use crate::payload::{SessionStart, TurnEnd};
 use crate::{ChatEvent, Payload, stable_hash};
+use newest::Turn;
+pub use states::{Outcome, Status};
 use times::Times;
 
 /// Names of turns, and calls that run, are kept up to so many, each: far beyond what one agent has open.
 const MOST_OPEN: usize = 64;
-/// The newest turn's name is kept as it is told up to so many bytes.
-const NAME_BYTES: usize = 128;
-
-/// What a session does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Status {
-    /// Nothing.
-    #[default]
-    Idle,
-    /// It works.
-    Busy,
-    /// It works, and asks its provider again.
-    Retrying,
-    /// It is over.
-    Ended,
-}
-crate::pack_variants!(Status { 0 => Idle, 1 => Busy, 2 => Retrying, 3 => Ended });
-
-impl Status {
-    /// `idle`, `busy`, `retrying` or `ended`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Status::Idle => "idle",
-            Status::Busy => "busy",
-            Status::Retrying => "retrying",
-            Status::Ended => "ended",
-        }
-    }
-
-    fn of(status: &SessionStatus) -> Option<Status> {
-        match status.status.as_str() {
-            "idle" => Some(Status::Idle),
-            "busy" => Some(Status::Busy),
-            "retrying" => Some(Status::Retrying),
-            _ => None,
-        }
-    }
-}
-
-/// How a turn ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Outcome {
-    /// It is done.
-    Completed,
-    /// It was stopped.
-    Interrupted,
-    /// It failed.
-    Failed,
-}
-crate::pack_variants!(Outcome { 0 => Completed, 1 => Interrupted, 2 => Failed });
-
-impl Outcome {
-    /// `completed`, `interrupted` or `failed`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Outcome::Completed => "completed",
-            Outcome::Interrupted => "interrupted",
-            Outcome::Failed => "failed",
-        }
-    }
-
-    /// How a turn ended by what its end says, and by what was told of it before.
-    fn at_end(end: &TurnEnd, before: Option<Outcome>) -> Outcome {
-        match (end.outcome.as_deref(), before) {
-            (Some("interrupted"), _) | (None, Some(Outcome::Interrupted)) => Outcome::Interrupted,
-            (Some("failed"), _) | (None, Some(Outcome::Failed)) => Outcome::Failed,
-            _ => Outcome::Completed,
-        }
-    }
-}
 
 /// What an event was to how the session stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -114,16 +47,6 @@ pub struct Took {
     /// The main agent works in the newest turn: those before it are over, also where nobody said so.
     pub works: bool,
 }
-
-/// The newest turn, while its end is not told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Turn {
-    Named,
-    Unnamed,
-    /// Without a name, and its prompt has not come.
-    Announced,
-}
-crate::pack_variants!(Turn { 0 => Named, 1 => Unnamed, 2 => Announced });
 
 /// What is known of the newest turn's end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -248,81 +171,6 @@ impl Standing {
     pub fn tells(&mut self, event: &ChatEvent, start: &SessionStart) -> bool {
         let tells = start.model.is_some() || start.git_branch.is_some();
         tells && self.times.tells(self.time_of(event))
-    }
-
-    /// As in the feed, the first event of a turn begins it, where no `turn_start` came before it. A sub-agent begins none.
-    fn begin(&mut self, event: &ChatEvent, name: Option<u64>) -> Took {
-        let is_prompt = matches!(
-            event.payload,
-            Payload::UserMessage(_) | Payload::UserAudio(_)
-        );
-        let is_start = matches!(event.payload, Payload::TurnStart(_));
-        let is_main = event.parent_tool_call_id.is_none();
-        match &event.payload {
-            Payload::SessionEnd(_) => return Took::default(),
-            // A prompt may wait while the agent is busy with the one before: that one's end is not the newest's.
-            Payload::TurnEnd(_) => {
-                let is_new = is_main && self.is_new(name);
-                if is_new {
-                    self.times.is_told_of_turn(self.time_of(event));
-                }
-                let begins = is_new && !self.is_past(event, name);
-                return Took {
-                    is_newest: begins && self.begin_newest(event, name),
-                    ..Took::default()
-                };
-            }
-            payload => {
-                let begins = name.is_some() || is_start || is_prompt || payload.is_agents_work();
-                if !is_main || !begins {
-                    return Took::default();
-                }
-            }
-        }
-        let (begins, turn) = match (name, self.turn) {
-            (Some(_), before) => match self.is_new(name) {
-                true => (true, Some(Turn::Named)),
-                false => (false, before),
-            },
-            (None, _) if is_start => (true, Some(Turn::Announced)),
-            (None, Some(Turn::Announced)) if is_prompt => (false, Some(Turn::Unnamed)),
-            (None, Some(Turn::Unnamed)) => (is_prompt, Some(Turn::Unnamed)),
-            (None, None) => (true, Some(Turn::Unnamed)),
-            (None, before) => (false, before),
-        };
-        // Another source may tell late of a turn that was before the newest.
-        let is_newest = begins && self.begin_newest(event, name);
-        if is_newest {
-            self.status = Status::Busy;
-        }
-        if is_newest || !begins {
-            self.turn = turn;
-        }
-        Took {
-            begins,
-            is_newest,
-            ..Took::default()
-        }
-    }
-
-    /// A turn begins: whether it is the newest one. Without a name it stands where it came.
-    fn begin_newest(&mut self, event: &ChatEvent, name: Option<u64>) -> bool {
-        if name.is_none() {
-            self.times = Times::default();
-        }
-        let first = Folded::of(event).and_then(|folded| folded.times().next());
-        let at_ms = event.within_arrival(first.unwrap_or(event.timestamp));
-        let is_newest = self.times.begins(at_ms.max(event.after_ms()));
-        if is_newest {
-            self.newest = name;
-            let told = event.turn_id.clone();
-            self.newest_name = told.filter(|told| told.len() <= NAME_BYTES);
-            self.outcome = None;
-            self.end = End::Untold;
-            self.calls.clear();
-            self.writes = false;
-        }
-        is_newest
     }
 
     /// Takes what the main agent, or its session, says.
@@ -459,27 +307,6 @@ impl Standing {
         self.times.is_past(self.time_of(event)) && !goes_on
     }
 
-    /// Whether a turn of this name is not known; it is then.
-    fn is_new(&mut self, name: Option<u64>) -> bool {
-        let Some(name) = name.filter(|_| name != self.newest) else {
-            return false;
-        };
-        let is_new = !self.names.contains(&name);
-        if is_new {
-            push_few(&mut self.names, name);
-        }
-        is_new
-    }
-
-    /// The name of the event's turn, as its hash.
-    fn turn_of(&self, event: &ChatEvent) -> Option<u64> {
-        let name = event.turn_id.as_deref()?;
-        match self.newest_name.as_deref() == Some(name) {
-            true => self.newest,
-            false => Some(name_of(name)),
-        }
-    }
-
     fn time_of(&self, event: &ChatEvent) -> Option<i64> {
         event.within_arrival(event.timestamp).max(event.after_ms())
     }
@@ -492,8 +319,7 @@ impl ChatEvent {
 
     /// A time that the event tells, Unix epoch in milliseconds, but not later than the event came: a clock that is ahead says
     /// nothing of what comes after.
-    #[must_use]
-    pub fn within_arrival(&self, at_ms: Option<i64>) -> Option<i64> {
+    fn within_arrival(&self, at_ms: Option<i64>) -> Option<i64> {
         at_ms.map(|at_ms| self.recv.map_or(at_ms, |recv_ms| at_ms.min(recv_ms)))
     }
 

@@ -43,7 +43,7 @@ pub fn answers_to(questions: &[Question], answers: &Json) -> Option<Vec<Vec<Stri
 }
 
 /// The texts of answers, whatever their shape.
-pub fn answer_texts(answers: &Json) -> Vec<String> {
+pub(crate) fn answer_texts(answers: &Json) -> Vec<String> {
     let mut texts = Vec::new();
     collect(&answers.to_value(), &mut texts);
     texts

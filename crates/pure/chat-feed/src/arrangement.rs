@@ -151,8 +151,9 @@ impl Kept {
 #[derive(Clone, Debug, Default)]
 struct TurnKept {
     first: Option<BlockId>,
-    /// Whether it was over when it was arranged.
+    /// Whether it was over when it was arranged, and undone.
     over: bool,
+    undone: bool,
     work: Option<Work>,
 }
 
@@ -237,9 +238,19 @@ impl Arrangement {
 
     /// Arranges everything in another way. What the reader opened stays so.
     pub fn set_mode(&mut self, feed: &Feed, mode: Mode, changes: &mut Vec<RowChange>) {
-        if self.mode != mode {
-            self.mode = mode;
-            self.arrange_all(feed, changes);
+        if self.mode == mode {
+            return;
+        }
+        let looked = self.looks(feed);
+        self.mode = mode;
+        self.arrange_all(feed, changes);
+        // What stays in the list may be open now, or stand by itself.
+        for (id, before) in looked {
+            if let Some(row) = self.id_of(Row::Block(id))
+                && self.look(feed, id) != before
+            {
+                changes.push(RowChange::Changed(row));
+            }
         }
     }
 
@@ -341,7 +352,9 @@ impl Arrangement {
         if turn.0 as usize >= feed.turns.len() {
             return;
         }
-        if self.turns[turn.0 as usize].over != folds::is_over(feed, turn) {
+        let kept = &self.turns[turn.0 as usize];
+        let is_undone = feed.turn(turn).is_undone();
+        if kept.over != folds::is_over(feed, turn) || kept.undone != is_undone {
             self.due.insert(turn);
         }
         if let Some(row) = self.id_of(Row::Work(turn)) {

@@ -26,7 +26,7 @@ chat_event::pack_fields!(BlockId { 0 });
 pub struct TurnIdx(pub u32);
 chat_event::pack_fields!(TurnIdx { 0 });
 
-/// Names a response (one assistant message): its index in [`crate::Feed::responses`].
+/// Names a response (one assistant message): its index in `Feed::responses`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResponseIdx(pub u32);
 chat_event::pack_fields!(ResponseIdx { 0 });
@@ -129,7 +129,7 @@ pub enum BlockBody {
     Notice {
         /// Whether it is a warning.
         warning: bool,
-        /// What.
+        /// What is told.
         text: String,
         /// The line of the source it is about, from 1.
         line: Option<u64>,
@@ -147,7 +147,7 @@ pub enum BlockBody {
     SessionStart(Box<payload::SessionStart>),
     /// The source is at its end.
     SessionEnd {
-        /// Why.
+        /// Why, in words of the source.
         reason: String,
     },
     /// Events are missing here.

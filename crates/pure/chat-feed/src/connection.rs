@@ -38,13 +38,15 @@ mod polling;
 pub use backoff::{Backoff, Liveness};
 pub use follower::Follower;
 pub use page::{Page, PageError};
-pub use polling::{REFUSED_SOCKETS, SOCKET_AGAIN_MS, absent_pause_ms, poll_pause_ms};
+pub use polling::{REFUSED_SOCKETS, SOCKET_AGAIN_MS, poll_pause_ms};
 
 use chat_event::ChatEvent;
 use chat_event::frame::{ClientFrame, ServerFrame};
 
 /// In `may`, where a server says what a token allows: that answers can be given.
 pub const MAY_ANSWER: &str = "answer";
+/// The same that says that sessions may be removed.
+pub const MAY_REMOVE: &str = "admin";
 
 /// What happened.
 #[derive(Debug)]

@@ -2,7 +2,10 @@
 //!
 //! Rows are a linked list over an arena, so that one can be put anywhere at the same cost. Where a row stands in pixels
 //! or in numbers is for [`crate::viewport`]. Only [`crate::ChatRenderer`] changes a feed.
+//!
+//! The order of the rows is in `order`.
 
+mod order;
 mod replica;
 mod text_body;
 
@@ -17,6 +20,7 @@ use crate::projections::TokenCounts;
 use crate::projections::summary::usage::{UsageCount, UsageNote};
 use crate::session::{ContextUse, PlanStep, Response, SessionFacts, Turn, TurnState};
 use crate::terminal::Output;
+pub(crate) use order::{Link, NO_ROW};
 pub(crate) use text_body::TextBody;
 
 /// Everything that is shown of a session.
@@ -61,10 +65,8 @@ static NOT_BEGUN: LazyLock<Turn> = LazyLock::new(|| Turn {
     files: 0,
     lines_added: 0,
     lines_removed: 0,
+    undone: None,
 });
-
-/// Stands for no row where one is named by a bare number.
-pub(crate) const NO_ROW: u32 = u32::MAX;
 
 /// A block with what is known of it beside what is shown.
 #[derive(Clone, Debug)]
@@ -87,23 +89,6 @@ chat_event::pack_fields!(UsageCounted {
     of_agent
 });
 
-/// A row's neighbours.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Link {
-    pub(crate) prev: Option<BlockId>,
-    pub(crate) next: Option<BlockId>,
-    /// The last row that lies within this one; itself where there is none.
-    pub(crate) tail: BlockId,
-    /// Whether it is in the list.
-    pub(crate) live: bool,
-}
-chat_event::pack_fields!(Link {
-    prev,
-    next,
-    tail,
-    live
-});
-
 impl Feed {
     /// A block by its name, whether it is still in the feed or was taken back.
     ///
@@ -112,11 +97,6 @@ impl Feed {
     /// Where the name is of another feed.
     pub fn block(&self, id: BlockId) -> &Block {
         &self.slots[id.0 as usize].block
-    }
-
-    /// Whether the row is in the feed.
-    pub fn contains(&self, id: BlockId) -> bool {
-        self.links.get(id.0 as usize).is_some_and(|link| link.live)
     }
 
     /// The text of a text or thinking block, what a tool call has printed so far; empty for all others.
@@ -179,49 +159,9 @@ impl Feed {
     }
 
     /// Length of [`Feed::stream`] in bytes, which need not be read for it.
-    pub fn stream_len(&self, text: TextIdx) -> usize {
+    pub(crate) fn stream_len(&self, text: TextIdx) -> usize {
         let len = self.texts[text.0 as usize].text.len();
         self.ends.get(&text).map_or(len, |end| len.min(*end))
-    }
-
-    /// The first row.
-    pub fn first(&self) -> Option<BlockId> {
-        self.first
-    }
-
-    /// The last row.
-    pub fn last(&self) -> Option<BlockId> {
-        self.last
-    }
-
-    /// The row after `id`.
-    pub fn next(&self, id: BlockId) -> Option<BlockId> {
-        self.links[id.0 as usize].next
-    }
-
-    /// The row before `id`.
-    pub fn prev(&self, id: BlockId) -> Option<BlockId> {
-        self.links[id.0 as usize].prev
-    }
-
-    /// The last row that lies within this one: what a sub-agent did, a changed file; the row itself where there is none.
-    pub fn tail(&self, id: BlockId) -> BlockId {
-        self.links[id.0 as usize].tail
-    }
-
-    /// The rows in order.
-    pub fn rows(&self) -> impl Iterator<Item = &Block> {
-        std::iter::successors(self.first, |&id| self.next(id)).map(|id| self.block(id))
-    }
-
-    /// How many rows there are.
-    pub fn len(&self) -> usize {
-        self.n_rows
-    }
-
-    /// Whether there is no row.
-    pub fn is_empty(&self) -> bool {
-        self.n_rows == 0
     }
 
     /// The turns in order.
@@ -233,6 +173,11 @@ impl Feed {
     /// from a later one.
     pub fn turn(&self, turn: TurnIdx) -> &Turn {
         self.turns.get(turn.0 as usize).unwrap_or(&NOT_BEGUN)
+    }
+
+    /// The turn of a row.
+    pub fn turn_of(&self, row: BlockId) -> &Turn {
+        self.turn(self.block(row).turn)
     }
 
     /// A response by its name.
@@ -365,45 +310,6 @@ impl Feed {
         }
     }
 
-    /// Puts a slot that is in no list behind `after`, or at the very top.
-    pub(crate) fn link(&mut self, id: BlockId, after: Option<BlockId>) {
-        let next = match after {
-            Some(after) => self.link_of(after).next.replace(id),
-            None => self.first.replace(id),
-        };
-        match next {
-            Some(next) => self.link_of(next).prev = Some(id),
-            None => self.last = Some(id),
-        }
-        let link = self.link_of(id);
-        link.prev = after;
-        link.next = next;
-        link.live = true;
-        self.n_rows += 1;
-        if let Some(history) = &mut self.history {
-            history.row_came(id, after);
-        }
-    }
-
-    /// Takes a slot out of the list.
-    pub(crate) fn unlink(&mut self, id: BlockId) {
-        let link = self.link_of(id);
-        link.live = false;
-        let (prev, next) = (link.prev.take(), link.next.take());
-        match prev {
-            Some(prev) => self.link_of(prev).next = next,
-            None => self.first = next,
-        }
-        match next {
-            Some(next) => self.link_of(next).prev = prev,
-            None => self.last = prev,
-        }
-        self.n_rows -= 1;
-        if let Some(history) = &mut self.history {
-            history.row_went(id);
-        }
-    }
-
     /// A copy that keeps no history; rows and texts are shared.
     pub(crate) fn clone_without_history(&self) -> Feed {
         Feed {
@@ -432,9 +338,5 @@ impl Feed {
             Some(end) => self.ends.insert(text, end),
             None => self.ends.remove(&text),
         };
-    }
-
-    pub(crate) fn link_of(&mut self, id: BlockId) -> &mut Link {
-        &mut self.links[id.0 as usize]
     }
 }

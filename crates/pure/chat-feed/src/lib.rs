@@ -47,6 +47,7 @@ mod retries;
 mod row_text;
 mod session;
 pub mod sessions;
+mod set_backs;
 mod split;
 pub mod syntax;
 pub mod terminal;
@@ -62,5 +63,7 @@ pub use feed_text::{block_line, feed_lines};
 pub use patch::{FeedPatch, Gathered};
 pub use renderer::{ChatRenderer, Heard, Teller};
 pub use row_text::{FindBody, answer_text, row_text};
-pub use session::{ContextUse, PlanChange, PlanStep, Response, SessionFacts, Turn, TurnState};
+pub use session::{
+    ContextUse, PlanChange, PlanStep, Response, SessionFacts, Turn, TurnState, Undone,
+};
 pub use tool::{Headline, ToolKind, ToolStatus};

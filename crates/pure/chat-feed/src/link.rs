@@ -76,7 +76,7 @@ impl Target {
 
 impl Link {
     /// Whether a label already shows where the link leads.
-    pub fn is_shown_by(&self, label: &str) -> bool {
+    pub(crate) fn is_shown_by(&self, label: &str) -> bool {
         let label = label.trim();
         let rest = ["http://", "https://", "mailto:"]
             .iter()

@@ -9,9 +9,10 @@
 //! masks what tells itself by then; no names and addresses, which the session's own people may need.
 //!
 //! What is looked through are the strings of each event's line, keys and unknown fields too, as they read: with the
-//! escapes of JSON undone, as often as there are any, and without a terminal's colours; and numbers whose names say that
-//! they are passwords, in the place of which there are strings then. The same value always has the same label. Nothing else
-//! of an event changes, neither its other numbers nor the order of its fields; but for the length of a diff that its preview tells whole.
+//! escapes of JSON undone, as often as there are any, and without a terminal's colours; and numbers whose names say
+//! that they are passwords, in the place of which there are strings then. The same value always has the same label.
+//! Nothing else of an event changes, neither its other numbers nor the order of its fields; but for the length of a
+//! diff that its preview tells whole.
 //!
 //! Everything works in time that is linear in the text: there are no patterns, but words to begin at and runs of
 //! characters. What a rule knows is in `rules`; how a text is taken apart, in `views` and `line`; pieces are put together

@@ -129,6 +129,8 @@ pub struct Turn {
     pub lines_added: u32,
     /// Lines removed by them.
     pub lines_removed: u32,
+    /// Where the user went back behind it.
+    pub undone: Option<Undone>,
 }
 chat_event::pack_fields!(Turn {
     id,
@@ -144,15 +146,36 @@ chat_event::pack_fields!(Turn {
     edits,
     files,
     lines_added,
-    lines_removed
+    lines_removed,
+    undone
 });
 
 impl Turn {
+    /// Whether the user went back behind it.
+    pub fn is_undone(&self) -> bool {
+        self.undone.is_some()
+    }
+
+    /// Whether the files that were changed in it were put back.
+    pub(crate) fn is_put_back(&self) -> bool {
+        self.undone.is_some_and(|undone| undone.files_restored)
+    }
+
     /// Whether it began before another one. Without a name it stands where it came.
     pub(crate) fn is_before(&self, other: &Turn) -> bool {
         self.id.is_some() && self.started_ms.is_some() && self.started_ms < other.started_ms
     }
 }
+
+/// That the user went back behind a turn: the session goes on without it, and the agent knows no more of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Undone {
+    /// The row that says so.
+    pub by: BlockId,
+    /// Whether the agent put back the files that were changed in it; else nothing is told of that.
+    pub files_restored: bool,
+}
+chat_event::pack_fields!(Undone { by, files_restored });
 
 /// One assistant message.
 #[derive(Clone, Debug, PartialEq)]

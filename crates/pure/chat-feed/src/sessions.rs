@@ -3,18 +3,21 @@
 //!
 //! Rows come as the server tells them; how they look is for the page.
 
+mod arranged;
 mod filter;
 mod rows;
 mod seen;
+mod settled;
 mod stack;
 
 use chat_event::payload::{PermissionOption, QuestionOption};
 use serde::Deserialize;
 
+pub use arranged::Arranged;
 pub use filter::{Facet, Filter, haystack_of};
-pub use rows::{Arranged, Rows};
+pub use rows::Rows;
 pub use seen::Seen;
-pub use stack::Stack;
+pub use stack::{Stack, Stacks};
 
 /// A session that runs and of which nothing came for so long is quiet; one that rests for so long is as if it were over.
 const QUIET_MS: i64 = 5 * 60_000;

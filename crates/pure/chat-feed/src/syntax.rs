@@ -14,10 +14,10 @@ pub use queue::{Job, Lines, Queue, TextKey};
 
 /// Longer texts stay plain: a slow machine must be done with them within the limit of one second (measured: 5,000 lines
 /// of Rust take 0.3 s, and one second where the machine has ten other things to do).
-pub const COLOURED_BYTES: usize = 256 * 1024;
+pub(crate) const COLOURED_BYTES: usize = 256 * 1024;
 
 /// As [`COLOURED_BYTES`].
-pub const COLOURED_LINES: usize = 3_000;
+pub(crate) const COLOURED_LINES: usize = 3_000;
 
 /// What a stretch of code is. The numbers are those of the worker, where 0 is plain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

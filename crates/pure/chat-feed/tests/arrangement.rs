@@ -57,11 +57,18 @@ impl Shown {
     /// What a row shows, in words that change where it does.
     fn draw(&self, id: RowId) -> String {
         let feed = self.feed();
-        match self.arrangement.row(id) {
-            Row::Block(block) => format!("{:?} {}", feed.block(block).body, feed.text(block)),
-            Row::Company(head) => format!("{:?}", self.arrangement.company(feed, head)),
-            Row::Work(turn) => format!("{:?}", self.arrangement.work(turn)),
-        }
+        let (turn, said) = match self.arrangement.row(id) {
+            Row::Block(block) => {
+                let said = format!("{:?} {}", feed.block(block).body, feed.text(block));
+                (feed.block(block).turn, said)
+            }
+            Row::Company(head) => {
+                let said = format!("{:?}", self.arrangement.company(feed, head));
+                (feed.block(head).turn, said)
+            }
+            Row::Work(turn) => (turn, format!("{:?}", self.arrangement.work(turn))),
+        };
+        format!("{said} {}", feed.turn(turn).is_undone())
     }
 
     fn take(&mut self, changes: &[RowChange]) {
@@ -149,6 +156,20 @@ impl Shown {
     fn step(&mut self, id: &str, tool: &str) {
         self.call(id, tool, None);
         self.result(id, false);
+    }
+
+    /// A step that another source tells late.
+    fn step_at(&mut self, at_ms: i64, id: &str, tool: &str) {
+        let call = json!({"toolCallId": id, "toolName": tool, "args": {}});
+        let result = json!({"toolCallId": id, "result": "done"});
+        for (event_type, payload) in [("tool_call", call), ("tool_result", result)] {
+            let payload = Payload::from_json(event_type, payload.into());
+            let id = format!("e{}", self.log.len() + 1);
+            let mut event = ChatEvent::new(id, at_ms, "s", payload);
+            event.turn_id = Some("t1".to_owned());
+            self.apply(std::slice::from_ref(&event));
+            self.log.push(event);
+        }
     }
 
     fn edit(&mut self, call: &str, path: &str) {
@@ -403,6 +424,35 @@ fn hooks_and_notes_behind_an_answer_do_not_fold_it_away() {
     hook(&mut shown);
     end(&mut shown);
     assert_eq!(shown.words(), ["prompt", "work of 1 steps", "text", "end"]);
+}
+
+/// As where a pipe tells the answer, and the agent's file a moment later of calls that the pipe is not told of.
+#[test]
+fn work_of_before_that_is_told_behind_an_answer_does_not_fold_it_away() {
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    shown.step("a", "Bash");
+    shown.step("b", "Bash");
+    shown.answer();
+    let answered_ms = shown.log[shown.log.len() - 2].timestamp.unwrap();
+    shown.step_at(answered_ms - 1, "c", "Bash");
+    assert_eq!(shown.words(), ["prompt", "work of 3 steps", "text", "end"]);
+    let work = shown.arrangement.row(shown.list[1]);
+    shown.set_open(work, true);
+    assert!(
+        shown.words().contains(&"Bash c".to_owned()),
+        "{:?}",
+        shown.words()
+    );
+
+    // What it did behind its last words is work, and so are those.
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    shown.step("a", "Bash");
+    shown.answer();
+    let answered_ms = shown.log[shown.log.len() - 2].timestamp.unwrap();
+    shown.step_at(answered_ms + 1, "b", "Bash");
+    assert_eq!(shown.words(), ["prompt", "work of 2 steps", "end"]);
 }
 
 #[test]
@@ -766,6 +816,32 @@ fn quiet_shows_prompts_and_answers_and_verbose_everything() {
     shown.take(&changes);
     let all = ["prompt", "Read a", "Edit b", "changed x.rs", "text", "end"];
     assert_eq!(shown.words(), all);
+}
+
+#[test]
+fn what_opens_by_itself_in_another_mode_is_drawn_again_where_it_stays() {
+    let mut shown = Shown::new(Mode {
+        fold: false,
+        ..Mode::default()
+    });
+    shown.prompt();
+    shown.step("a", "Read");
+    shown.answer();
+    assert_eq!(shown.words(), ["prompt", "Read a", "text", "end"]);
+    let mut changes = Vec::new();
+    let verbose = Mode {
+        verbosity: Verbosity::Verbose,
+        fold: false,
+        ..Mode::default()
+    };
+    let Shown {
+        renderer,
+        arrangement,
+        list,
+        ..
+    } = &mut shown;
+    arrangement.set_mode(renderer.feed(), verbose, &mut changes);
+    assert_eq!(changes, [RowChange::Changed(list[1])]);
 }
 
 #[test]

@@ -1,14 +1,16 @@
 //! What a follower promises, against a server and a network that do what they like: all is here, once and in order.
-//! One file: all of it is asked of the same made server and network.
+//! All of it is asked of the same made server and network; what a server refuses is in `refusals`, what a network does in
+//! `networks`.
+
+mod networks;
+mod refusals;
 
 use std::collections::VecDeque;
 
 use chat_event::ChatEvent;
-use chat_event::frame::{
-    ClientFrame, Ev, Gap, Head, Hello, Open, Problem, Reset, Resume, ServerFrame,
-};
+use chat_event::frame::{ClientFrame, Ev, Gap, Head, Hello, Open, Reset, Resume, ServerFrame};
 use chat_event::payload::{Notice, SessionEnd, SessionStart, Usage};
-use chat_feed::connection::{Command, Failure, Follower, Input, Loss, Page, PageError, Status};
+use chat_feed::connection::{Command, Failure, Follower, Input, Page, PageError, Status};
 use proptest::prelude::*;
 
 fn event(epoch: usize, seq: u64) -> ChatEvent {
@@ -310,6 +312,13 @@ impl World {
     }
 }
 
+fn no_page(code: u16) -> Input {
+    Input::Page(Err(PageError::Status {
+        code,
+        retry_after_ms: None,
+    }))
+}
+
 proptest! {
     /// Whatever the network does, in the end all is here, once, in order, and followed live.
     #[test]
@@ -351,30 +360,6 @@ proptest! {
         world.input(Input::Hidden(false));
         world.settle();
     }
-}
-
-#[test]
-fn without_a_network_a_server_on_this_machine_is_found_again() {
-    let mut world = World::new();
-    world.head = 3;
-    world.settle();
-    world.input(Input::Online(false));
-    world.network = Network::Dead;
-    world.cut();
-    let pass = |world: &mut World| {
-        for _ in 0..2_000 {
-            world.publish(10);
-            world.deliver();
-            world.pass(50.0);
-        }
-    };
-    pass(&mut world);
-    assert!(matches!(world.told.last(), Some(Status::Offline)));
-    world.head = 5;
-    world.network = Network::Good;
-    pass(&mut world);
-    let wanted: Vec<String> = (1..=5).map(|seq| shown(world.epoch, seq)).collect();
-    assert_eq!(world.here, wanted);
 }
 
 #[test]
@@ -437,34 +422,6 @@ fn fifty_resumes_without_news_change_nothing() {
         assert_eq!(world.here, here);
         assert_eq!(world.follower.last_seq(), 30);
     }
-}
-
-#[test]
-fn without_sockets_pages_are_read_and_a_socket_is_taken_when_it_can_be_had() {
-    let mut world = World::new();
-    world.network = Network::NoSockets;
-    for _ in 0..400 {
-        world.pass(100.0);
-    }
-    assert_eq!(world.told.last(), Some(&Status::Polling));
-    world.head = 7;
-    for _ in 0..30 {
-        world.pass(100.0);
-    }
-    assert_eq!(world.here.len(), 7);
-    world.settle();
-}
-
-#[test]
-fn without_sockets_answers_are_offered_as_pages_say() {
-    let mut world = World::new();
-    world.network = Network::NoSockets;
-    world.grants = vec!["answer".to_owned()];
-    for _ in 0..400 {
-        world.pass(100.0);
-    }
-    assert_eq!(world.told.last(), Some(&Status::Polling));
-    assert_eq!(world.may_answer, [true]);
 }
 
 #[test]
@@ -534,34 +491,6 @@ fn a_beginning_that_is_refused_is_not_asked_for_again_and_again() {
     }
 }
 
-#[test]
-fn a_network_that_is_back_has_the_socket_asked_at_once() {
-    let mut world = World::new();
-    world.settle();
-    let now_ms = world.now_ms;
-    let silent_ms = world.follower.due_ms(now_ms);
-    world.input(Input::Online(false));
-    world.input(Input::Online(true));
-    let due_ms = world.follower.due_ms(now_ms);
-    assert!(due_ms < silent_ms, "{due_ms:?} {silent_ms:?}");
-}
-
-#[test]
-fn a_page_that_was_asked_for_over_a_network_that_went_is_asked_for_again() {
-    let mut world = World::new();
-    world.page = None;
-    world.input(Input::Online(false));
-    assert!(world.page.is_none());
-    world.input(Input::Online(true));
-    assert!(world.page.is_some());
-    world.page = None;
-    world.input(Input::Online(true));
-    assert!(world.page.is_none(), "the network was there");
-    world.input(Input::Online(false));
-    world.head = 30;
-    world.settle();
-}
-
 /// Two servers behind one address, which know nothing of each other.
 #[test]
 fn who_is_told_to_begin_anew_again_and_again_waits_in_between() {
@@ -598,162 +527,6 @@ fn a_cache_that_gives_the_same_page_whatever_is_asked_for_is_not_asked_without_e
         "{told:?}"
     );
     world.settle();
-}
-
-#[test]
-fn what_cannot_be_opened_now_is_opened_when_the_server_says() {
-    let mut world = World::new();
-    while !matches!(world.socket, Socket::Following { .. }) {
-        world.pass(20.0);
-    }
-    let Socket::Following { sub, .. } = world.socket else {
-        return;
-    };
-    world.frames.clear();
-    world.input(Input::Frame(ServerFrame::Err(Problem {
-        sub: Some(sub),
-        code: "overloaded".to_owned(),
-        msg: "too much is being fetched".to_owned(),
-        fatal: false,
-        retry_after_ms: Some(5_000),
-    })));
-    let told = world.told.last();
-    let waits = matches!(
-        told,
-        Some(Status::Reconnecting {
-            seconds: 5..,
-            why: Loss::Busy,
-            ..
-        })
-    );
-    assert!(waits, "{told:?}");
-    world.settle();
-}
-
-fn no_page(code: u16) -> Input {
-    Input::Page(Err(PageError::Status {
-        code,
-        retry_after_ms: None,
-    }))
-}
-
-#[test]
-fn each_refusal_has_its_own_word_and_is_final() {
-    for (code, failure) in [
-        (400, Failure::BadName),
-        (401, Failure::Unauthorized),
-        (403, Failure::Forbidden),
-        (426, Failure::Version),
-    ] {
-        let mut world = World::new();
-        world.input(no_page(code));
-        assert_eq!(world.stopped, Some(failure));
-        assert_eq!(world.follower.due_ms(0.0), None);
-    }
-}
-
-#[test]
-fn a_session_that_has_not_begun_is_shown_when_it_begins() {
-    let mut world = World::new();
-    world.network = Network::NoSession;
-    for _ in 0..600 {
-        world.pass(100.0);
-        assert!(world.follower.due_ms(world.now_ms).is_some() || world.page.is_some());
-    }
-    assert_eq!(world.stopped, Some(Failure::NoSession));
-    world.head = 7;
-    world.settle();
-}
-
-#[test]
-fn a_session_that_is_gone_is_shown_when_it_is_back_and_its_answers_are_offered() {
-    let mut world = World::new();
-    world.grants = vec!["answer".to_owned()];
-    world.head = 7;
-    world.settle();
-    world.network = Network::NoSession;
-    world.cut();
-    for _ in 0..100 {
-        world.pass(100.0);
-    }
-    assert_eq!(world.stopped, Some(Failure::Gone));
-    assert!(!world.here.is_empty(), "what was read stays");
-    world.epoch += 1;
-    world.head = 3;
-    world.settle();
-    assert_eq!(world.may_answer, [true, true]);
-}
-
-#[test]
-fn what_is_not_there_is_asked_for_ever_less_often_and_at_once_by_who_comes_back() {
-    let mut world = World::new();
-    world.network = Network::NoSession;
-    let mut asked_ms = Vec::new();
-    for _ in 0..6_000 {
-        let asked = world.page.is_some();
-        world.pass(100.0);
-        if world.page.is_some() && !asked {
-            asked_ms.push(world.now_ms);
-        }
-    }
-    let pauses: Vec<f64> = asked_ms.windows(2).map(|two| two[1] - two[0]).collect();
-    assert!(pauses.is_sorted(), "{pauses:?}");
-    assert!(
-        pauses[0] < 4_000.0 && pauses[pauses.len() - 1] > 29_000.0,
-        "{pauses:?}"
-    );
-    world.input(Input::Hidden(true));
-    world.pass(100.0);
-    world.page = None;
-    world.input(Input::Hidden(false));
-    assert!(world.page.is_some());
-    // The token is taken back meanwhile.
-    world.stopped = None;
-    world.input(no_page(401));
-    assert_eq!(world.stopped, Some(Failure::Unauthorized));
-    assert_eq!(world.follower.due_ms(world.now_ms), None);
-}
-
-#[test]
-fn a_busy_server_is_waited_for_as_long_as_it_asks() {
-    let mut world = World::new();
-    world.input(Input::Page(Err(PageError::Status {
-        code: 429,
-        retry_after_ms: Some(5_000),
-    })));
-    let waits = matches!(
-        world.told.last(),
-        Some(Status::Reconnecting {
-            seconds: 5..,
-            why: Loss::Busy,
-            ..
-        })
-    );
-    assert!(waits, "{:?}", world.told);
-    world.page = None;
-    world.pass(4_900.0);
-    assert!(world.page.is_none());
-    world.pass(700.0);
-    assert!(world.page.is_some());
-}
-
-#[test]
-fn a_silent_socket_is_given_up_and_a_woken_page_asks_at_once() {
-    let mut world = World::new();
-    world.settle();
-    let Socket::Following { sub, .. } = world.socket else {
-        panic!("{:?}", world.socket)
-    };
-    world.input(Input::Frame(ServerFrame::Hb(Head { sub, head: 0 })));
-    world.pass(34_000.0);
-    assert!(matches!(world.socket, Socket::Following { .. }));
-    world.pass(1_500.0);
-    assert!(matches!(world.socket, Socket::None));
-    world.settle();
-    world.input(Input::Hidden(true));
-    world.input(Input::Hidden(false));
-    world.pass(3_100.0);
-    assert!(matches!(world.socket, Socket::None), "no pong for 3 s");
 }
 
 #[test]
@@ -818,28 +591,5 @@ fn what_a_page_has_behind_a_hole_is_kept_however_much_of_the_socket_waits() {
     }
     let wanted: Vec<String> = (1..=28).map(|seq| shown(world.epoch, seq)).collect();
     assert_eq!(world.here[..28], wanted);
-    world.settle();
-}
-
-/// A socket that fell behind is subscribed to anew, and may be silent from then on.
-#[test]
-fn a_ping_that_nothing_answers_is_not_waited_for_again_and_again() {
-    let mut world = World::new();
-    world.pass(700.0);
-    world.pass(40.0);
-    let Socket::Following { sub, .. } = world.socket else {
-        panic!("{:?}", world.socket);
-    };
-    world
-        .frames
-        .push_back(ServerFrame::Lag(Head { sub, head: 0 }));
-    world.socket = Socket::Open;
-    world.deliver();
-    world.deliver();
-    world.input(Input::Hidden(false));
-    world.pass(40.0);
-    assert!(matches!(world.socket, Socket::Following { .. }));
-    world.pass(3_300.0);
-    world.head = 3;
     world.settle();
 }

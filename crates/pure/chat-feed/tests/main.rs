@@ -42,4 +42,5 @@ mod taken_back;
 mod terminal;
 mod trace;
 mod typing;
+mod undone;
 mod viewport;

@@ -1,9 +1,10 @@
 //! Laws of the list of sessions: each stands in exactly one section, filters only take away, the window is what is seen.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use chat_feed::sessions::{
-    Ask, Clock, Doing, Facet, Filter, Pace, Row, Rows, Section, Seen, Stack, State,
+    Ask, Clock, Doing, Facet, Filter, Pace, Row, Rows, Section, Seen, Stack, Stacks, State,
 };
 use proptest::prelude::*;
 
@@ -200,13 +201,42 @@ proptest! {
             last = Some(*section);
             prop_assert!(!rows.is_empty());
             prop_assert!(rows.is_sorted_by_key(|row| (std::cmp::Reverse(row.place_ms(*section)), row.id.clone())));
-            for row in rows {
+            for row in rows.iter() {
                 prop_assert!(found.insert(row.id.clone()), "{} stands twice", row.id);
                 prop_assert_eq!(&**row, &expected[&row.id]);
             }
         }
         prop_assert_eq!(found.len(), expected.len());
         prop_assert_eq!((arranged.n_shown, rows.len()), (expected.len(), expected.len()));
+    }
+
+    /// What is arranged step by step is what is arranged at once, as time passes, days begin and the filter changes; and what
+    /// stood still is not put together anew.
+    #[test]
+    fn what_is_arranged_as_rows_come_is_what_is_arranged_at_once(batches in prop::collection::vec(
+        (prop::collection::vec(any_row(), 0..6), prop::collection::vec(0_u32..60, 0..2), 0_i64..400_000, 0_usize..8), 1..12)) {
+        let mut rows = of((0..40).map(|n| row(&format!("s{n}"), ["ended", "busy", "idle"][n % 3], n as i64 * 40_000)).collect());
+        let mut clock = CLOCK;
+        let mut text = "";
+        for (changed, gone, ms, also) in batches {
+            clock.now_ms += if also == 7 { -ms } else { ms };
+            match also {
+                5 => (clock.yesterday_ms, clock.today_ms) = (clock.today_ms, clock.now_ms - 60_000),
+                6 => text = if text.is_empty() { "is:idle" } else { "" },
+                _ => {}
+            }
+            let gone: Vec<String> = gone.iter().map(|n| format!("s{n}")).collect();
+            rows.take(changed, &gone);
+            let filter = Filter::parse(text);
+            let arranged = rows.arrange(&filter, clock);
+            let anew = of(rows.iter().map(|row| (**row).clone()).collect());
+            prop_assert_eq!(&arranged, &anew.arrange(&filter, clock));
+            let again = rows.arrange(&filter, clock);
+            for ((section, rows), (_, others)) in arranged.sections.iter().zip(&again.sections) {
+                let is_still = rows.iter().all(|row| row.status == "ended" && row.asks == 0);
+                prop_assert!(!is_still || Rc::ptr_eq(rows, others), "{:?}", section);
+            }
+        }
     }
 
     /// Counts are kept as rows change: they say what going through all of them says.
@@ -266,9 +296,13 @@ proptest! {
     }
 
     #[test]
-    fn the_window_is_what_is_seen(heights in prop::collection::vec(1_u32..90, 0..60), from in 0_u32..3000, screen in 1_u32..900) {
-        let stack = Stack::of(heights.clone());
+    fn the_window_is_what_is_seen(parts in prop::collection::vec(prop::collection::vec(1_u32..90, 0..20), 0..6), from in 0_u32..3000, screen in 1_u32..900) {
+        let heights = parts.concat();
+        let stack = Stacks::of(parts.into_iter().map(|heights| Rc::new(Stack::of(heights))));
+        let whole = Stack::of(heights.clone());
+        prop_assert_eq!((stack.len(), stack.height_px()), (whole.len(), whole.height_px()));
         let window = stack.window(from, from + screen);
+        prop_assert_eq!(window.clone(), whole.window(from, from + screen));
         for (at, height) in heights.iter().enumerate() {
             let (top, end) = (stack.top_px(at), stack.top_px(at) + height);
             prop_assert_eq!(window.contains(&at), top < from + screen && end > from, "row {} at {}..{}", at, top, end);
@@ -562,6 +596,34 @@ fn what_is_held_stands_where_it_stood_and_who_needs_an_answer_comes_at_once() {
     let mut read = arrange(&rows);
     read.hold(&held);
     assert_eq!(read, arrange(&rows));
+}
+
+#[test]
+fn of_ten_thousand_sessions_those_that_stand_still_are_not_gone_through() {
+    let over = (0..10_000).map(|n| row(&format!("over{n}"), "ended", n));
+    let live = (0..50).map(|n| row(&format!("live{n}"), "busy", n));
+    let mut rows = of(over.chain(live).collect());
+    let arrange = |rows: &Rows| rows.arrange(&Filter::default(), CLOCK);
+    let of_past = |arranged: &chat_feed::sessions::Arranged| {
+        let (section, rows) = arranged.sections.last().unwrap();
+        assert_eq!((*section, rows.len()), (Section::EarlierToday, 10_000));
+        rows.clone()
+    };
+    let mut before = arrange(&rows);
+    let past = of_past(&before);
+    for n in 0..50 {
+        rows.take(vec![row(&format!("live{n}"), "busy", 0)], &[]);
+        let mut now = arrange(&rows);
+        assert!(Rc::ptr_eq(&of_past(&now), &past));
+        now.hold(&before);
+        assert!(Rc::ptr_eq(&of_past(&now), &past));
+        before = now;
+    }
+    // One that goes on again stands elsewhere, and so do the others then.
+    rows.take(vec![row("over7", "busy", 0)], &[]);
+    let now = arrange(&rows);
+    assert_eq!(now.sections[0].1.len(), 51);
+    assert_eq!(now.sections[1].1.len(), 9_999);
 }
 
 #[test]

@@ -69,6 +69,37 @@ fn it_is_no_failure() {
     }
 }
 
+/// One source says that a call went well, and another what it gave.
+#[test]
+fn what_a_call_gave_stands_in_the_place_of_a_result_without_it() {
+    let step = (
+        "tool_call",
+        json!({"toolCallId": "c", "toolName": "read_file", "kind": "read", "args": {"path": "a"}}),
+    );
+    let bare = ("tool_result", json!({"toolCallId": "c", "result": null}));
+    let full = (
+        "tool_result",
+        json!({"toolCallId": "c", "result": "the words of it", "summary": "1 line"}),
+    );
+    for results in [[bare.clone(), full.clone()], [full, bare]] {
+        let [first, then] = results;
+        let events = log(&[step.clone(), first, then]);
+        let mut renderer = ChatRenderer::new();
+        renderer.replay_events(&events);
+        let call = call(&renderer);
+        assert_eq!(call.status, ToolStatus::Succeeded);
+        assert_eq!(
+            (call.summary.as_deref(), call.conflicts),
+            (Some("1 line"), 0)
+        );
+        assert_eq!(
+            call.result.unwrap().as_str().as_deref(),
+            Some("the words of it")
+        );
+        assert!(to_markdown(&events).contains("the words of it"));
+    }
+}
+
 #[test]
 fn what_it_prints_after_it_was_stopped_is_shown() {
     let mut renderer = ChatRenderer::with_history();

@@ -1,9 +1,12 @@
 //! `to_tool_trace`: the exact lines, and what holds of every line.
-//! One file: all of it is held against the same few lines of one session.
+//! All of it is held against the same few lines of one session; those of calls and of turns are in files of their own.
+
+mod calls;
+mod turns;
 
 use chat_event::ChatEvent;
 use chat_feed::projections::to_tool_trace;
-use chat_feed::projections::trace::{Severity, Stream, ToolTrace, TraceLine, Verbosity};
+use chat_feed::projections::trace::{Severity, Stream, ToolTrace, Verbosity};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -161,128 +164,6 @@ fn what_goes_on_is_told_while_it_runs() {
 }
 
 #[test]
-fn a_step_is_told_with_its_percentage() {
-    let told = [
-        (0, "user_message", json!({"text": "Build it\nplease"})),
-        (
-            10,
-            "progress",
-            json!({"message": "compiling", "percent": 40}),
-        ),
-    ];
-    let mut trace = ToolTrace::new(Verbosity::Normal);
-    let mut lines = Vec::new();
-    for event in events(&told) {
-        trace.push(&event, &mut lines);
-    }
-    assert_eq!(lines[0].to_string(), "[1] ▶ Build it");
-    assert_eq!(lines.len(), 1);
-    assert_eq!(trace.running()[0].line.to_string(), "[1] ⋯ compiling 40 %");
-    check(
-        Verbosity::Verbose,
-        &told,
-        "[1] ▶ Build it\n  │ Build it\n  │ please\n[1] ⋯ compiling 40 %\n[1] ✓ Build it",
-    );
-}
-
-#[test]
-fn each_end_of_a_call_has_its_words() {
-    let call = |id: &str, name: &str, args: Value| {
-        (
-            0,
-            "tool_call",
-            json!({"toolCallId": id, "toolName": name, "args": args}),
-        )
-    };
-    check(
-        Verbosity::Normal,
-        &[
-            call("1", "Bash", json!({"command": "false"})),
-            (
-                10,
-                "tool_result",
-                json!({"toolCallId": "1", "result": "", "exitCode": 1, "error": {"message": "Exit code 1"}}),
-            ),
-            call("2", "Read", json!({"file_path": "nope"})),
-            (
-                90,
-                "tool_result",
-                json!({"toolCallId": "2", "result": "", "error": {"message": "No such file\nat all"}}),
-            ),
-            call("3", "Edit", json!({"file_path": "a.rs"})),
-            (
-                10,
-                "tool_result",
-                json!({"toolCallId": "3", "result": "", "summary": "+2 −1"}),
-            ),
-            (
-                10,
-                "file_edit",
-                json!({"toolCallId": "3", "filePath": "a.rs", "changeType": "modified", "linesAdded": 2, "linesRemoved": 1}),
-            ),
-            // The result before its call, and once more after it.
-            (
-                20,
-                "tool_result",
-                json!({"toolCallId": "4", "result": "a\nb"}),
-            ),
-            (
-                20,
-                "tool_call",
-                json!({"toolCallId": "4", "toolName": "Grep", "args": {"pattern": "fn", "path": "src"}}),
-            ),
-            (
-                20,
-                "tool_result",
-                json!({"toolCallId": "4", "result": "a\nb"}),
-            ),
-            call("5", "mcp__db__query", json!({"sql": "select 1"})),
-            (30, "tool_result", json!({"toolCallId": "5", "result": [1]})),
-            (30, "tool_result", json!({"toolCallId": "6", "result": "x"})),
-            call("e", "Read", json!({"file_path": "empty.txt"})),
-            (
-                30,
-                "tool_result",
-                json!({"toolCallId": "e", "result": "The file exists but is empty.", "summary": "empty"}),
-            ),
-            call("g", "Glob", json!({"pattern": "**/store.rs"})),
-            (
-                30,
-                "tool_result",
-                json!({"toolCallId": "g", "result": "/home/m/w/src/store.rs", "summary": "/home/m/w/src/store.rs"}),
-            ),
-            call("7", "Bash", json!({"command": "sleep 9"})),
-            (50, "interrupt", json!({"reason": "user_cancel"})),
-            call("8", "Bash", json!({"command": "sleep 8"})),
-            (
-                1_060,
-                "turn_end",
-                json!({"costUsd": 0.0168, "usage": {"inputTokens": 3600, "outputTokens": 120}}),
-            ),
-            (
-                1_070,
-                "tool_result",
-                json!({"toolCallId": "8", "result": "late"}),
-            ),
-        ],
-        "\
-[1] ▶ Turn 1
-[TOOL] bash: false (exit 1)
-[TOOL] read: nope (failed: No such file) — 0.1s
-[TOOL] edit: a.rs (+2 −1)
-[TOOL] grep: fn in src → 2 lines
-[TOOL] mcp__db__query: select 1
-[TOOL] read: empty.txt (empty)
-[TOOL] glob: **/store.rs → 1 file
-[TOOL] tool call: 6 (1 line)
-[TOOL] bash: sleep 9 (interrupted)
-[TOOL] bash: sleep 8 (interrupted)
-[1] ■ Turn 1 (interrupted, 1.1s, 4k tokens, $0.02)
-[TOOL] bash: sleep 8 (1 line) — 1.1s",
-    );
-}
-
-#[test]
 fn verbose_opens_all_of_it() {
     let diff = chat_diff::diff_texts("a.rs", Some("one\ntwo\n"), Some("one\nzwei\n"));
     check(
@@ -347,156 +228,6 @@ fn verbose_opens_all_of_it() {
 [USAGE] response: 1k in, 40 out, 1k cached, m
 [1] ✓ Change it (0.3s, 1k tokens)
 Done.",
-    );
-}
-
-#[test]
-fn what_a_sub_agent_does_stands_within_its_call() {
-    let mut told = events(&[
-        (
-            0,
-            "tool_call",
-            json!({"toolCallId": "a", "toolName": "Task", "args": {"description": "Count files"}}),
-        ),
-        (0, "assistant_done", json!({"text": "Looking."})),
-        (
-            0,
-            "tool_call",
-            json!({"toolCallId": "b", "toolName": "Bash", "args": {"command": "ls"}}),
-        ),
-        (
-            0,
-            "tool_result",
-            json!({"toolCallId": "b", "result": "1\n2"}),
-        ),
-        (60, "tool_result", json!({"toolCallId": "a", "result": "2"})),
-        (60, "assistant_done", json!({"text": "There are two."})),
-    ]);
-    for event in &mut told[1..3] {
-        event.parent_tool_call_id = Some("a".to_owned());
-    }
-    assert_eq!(
-        to_tool_trace(&told, Verbosity::Normal),
-        "[1] ▶ Turn 1\n  [TOOL] bash: ls (2 lines)\n[TOOL] task: Count files (1 line) — 0.1s\n[1] ✓ Turn 1 (0.1s)\nThere are two.\n"
-    );
-}
-
-#[test]
-fn a_sub_agent_that_is_stopped_stops_nothing_beside_it() {
-    let mut told = events(&[
-        (
-            0,
-            "tool_call",
-            json!({"toolCallId": "a", "toolName": "Task", "args": {"description": "Count files"}}),
-        ),
-        (10, "interrupt", json!({"reason": "user_cancel"})),
-        (60, "tool_result", json!({"toolCallId": "a", "result": "2"})),
-        (60, "turn_end", json!({})),
-    ]);
-    told[1].parent_tool_call_id = Some("a".to_owned());
-    let trace = to_tool_trace(&told, Verbosity::Normal);
-    assert!(trace.contains("[1] ✓ Turn 1"), "{trace}");
-    let summary = chat_feed::projections::to_session_summary(&told);
-    assert_eq!(
-        summary.outcome,
-        Some(chat_feed::projections::SessionOutcome::Completed)
-    );
-    assert_eq!(summary.interrupts, 1);
-}
-
-#[test]
-fn what_runs_in_the_background_goes_on_behind_the_end_of_its_turn() {
-    let agent = |id: &str| json!({"toolCallId": id, "toolName": "Task", "args": {"description": "Count files"}});
-    let bash = |id: &str| json!({"toolCallId": id, "toolName": "Bash", "args": {"command": id}});
-    let mut told = events(&[
-        (0, "tool_call", agent("a")),
-        (
-            0,
-            "tool_result",
-            json!({"toolCallId": "a", "result": "", "summary": "started in the background"}),
-        ),
-        (0, "tool_call", bash("sleep")),
-        (0, "tool_call", agent("b")),
-        (0, "tool_call", bash("lost")),
-        (10, "turn_end", json!({"outcome": "completed"})),
-        (
-            60,
-            "tool_result",
-            json!({"toolCallId": "sleep", "result": "1"}),
-        ),
-    ]);
-    told[2].parent_tool_call_id = Some("a".to_owned());
-    told[4].parent_tool_call_id = Some("b".to_owned());
-    assert_eq!(
-        to_tool_trace(&told, Verbosity::Normal)
-            .lines()
-            .collect::<Vec<_>>(),
-        [
-            "[1] ▶ Turn 1",
-            "[TOOL] task: Count files (started in the background)",
-            "[TOOL] task: Count files (no result)",
-            "  [TOOL] bash: lost (no result)",
-            "[1] ✓ Turn 1",
-            "  [TOOL] bash: sleep (1 line) — 0.1s",
-        ]
-    );
-}
-
-#[test]
-fn several_sessions_and_several_turns_are_told_apart() {
-    let call = |session: &str, turn: &str, id: &str| {
-        let line = json!({
-            "id": id, "timestamp": 0, "sessionId": session, "turnId": turn, "type": "tool_result",
-            "payload": {"toolCallId": id, "result": "ok"},
-        });
-        let result = ChatEvent::from_json(&line.to_string()).unwrap();
-        let mut call = result.clone();
-        call.id = format!("{id}-call");
-        call.payload = chat_event::Payload::from_json(
-            "tool_call",
-            json!({"toolCallId": id, "toolName": "Bash", "args": {"command": id}}).into(),
-        );
-        [call, result]
-    };
-    // A prompt waits while the agent is busy with the one before. With its first work that one is over, though nobody said how.
-    let session = "3e43c5a0-2358-42e6-a068-598b5a468dcd";
-    let [mut waits, _] = call(session, "t2", "prompt");
-    waits.payload = chat_event::payload::UserMessage {
-        text: "Next".into(),
-        ..Default::default()
-    }
-    .into();
-    let told = [
-        call(session, "t1", "one").to_vec(),
-        vec![waits],
-        call(session, "t1", "two").to_vec(),
-        call(session, "t2", "five").to_vec(),
-        call("3e43c5a0-2358-42e6-a068-000000000000", "t1", "three").to_vec(),
-        call("build", "t1", "four").to_vec(),
-    ];
-    let mut trace = ToolTrace::new(Verbosity::Normal).tagged();
-    let mut lines = Vec::new();
-    for event in told.iter().flatten() {
-        trace.push(event, &mut lines);
-    }
-    let running = trace.running().into_iter();
-    let running: Vec<_> = running.map(|running| running.line.to_string()).collect();
-    let of_it = running.iter().filter(|line| line.starts_with("3e43c5a0"));
-    assert_eq!(of_it.collect::<Vec<_>>(), ["3e43c5a0 [2] ⋯ Next"]);
-    let lines: Vec<_> = lines.iter().map(TraceLine::to_string).collect();
-    assert_eq!(
-        lines,
-        [
-            "3e43c5a0 [1] ▶ Turn 1",
-            "3e43c5a0 [TOOL] bash: one (1 line)",
-            "3e43c5a0 [2] ▶ Next",
-            "3e43c5a0 [1] [TOOL] bash: two (1 line)",
-            "3e43c5a0 [2] [TOOL] bash: five (1 line)",
-            "00000000 [1] ▶ Turn 1",
-            "00000000 [TOOL] bash: three (1 line)",
-            "build [1] ▶ Turn 1",
-            "build [TOOL] bash: four (1 line)",
-        ]
     );
 }
 
@@ -595,88 +326,6 @@ fn what_never_ends_stays_small() {
 }
 
 #[test]
-fn results_that_wait_for_their_call_do_not_pile_up() {
-    let result = |nth: i64| {
-        let id = nth.to_string();
-        let payload = json!({"toolCallId": id, "result": "x".repeat(200_000)});
-        (nth, "tool_result", payload)
-    };
-    let told: Vec<_> = (0..100).map(result).collect();
-    let mut trace = ToolTrace::new(Verbosity::Normal);
-    let mut lines = Vec::new();
-    for event in events(&told) {
-        trace.push(&event, &mut lines);
-    }
-    assert!(lines.len() > 70);
-    trace.finish(&mut lines);
-    let n_told = lines.iter().filter(|line| line.text.contains("[TOOL]"));
-    assert_eq!(n_told.count(), 100);
-}
-
-#[test]
-fn a_text_is_told_once_however_it_comes() {
-    check(
-        Verbosity::Verbose,
-        &[
-            (0, "assistant_chunk", json!({"text": "I look ", "part": 0})),
-            (
-                0,
-                "tool_call",
-                json!({"toolCallId": "1", "toolName": "ls", "args": {}}),
-            ),
-            (
-                0,
-                "assistant_done",
-                json!({"text": "I look first.", "part": 0}),
-            ),
-            (0, "tool_result", json!({"toolCallId": "1", "result": ""})),
-            (0, "assistant_chunk", json!({"text": "One.", "part": 1})),
-            (0, "assistant_done", json!({"text": "One.", "part": 1})),
-            (0, "assistant_chunk", json!({"text": "One.", "part": 1})),
-            (0, "assistant_done", json!({"text": "Two.", "part": 2})),
-        ],
-        "\
-[1] ▶ Turn 1
-  │ I look 
-[TOOL] ls (running…)
-  │ first.
-[TOOL] ls (empty)
-[1] ✓ Turn 1
-One.
-
-Two.",
-    );
-    // One source tells its pieces, another one the whole of it, and nothing of its parts.
-    let mut told = events(&[
-        (0, "assistant_chunk", json!({"text": "One.\n", "part": 0})),
-        (0, "assistant_chunk", json!({"text": "Tw", "part": 1})),
-        (0, "assistant_done", json!({"text": "One.\n\nTwo."})),
-        (0, "turn_end", json!({"outcome": "completed"})),
-        (0, "retract", json!({"eventIds": ["e0", "e1"]})),
-    ]);
-    for event in &mut told[..2] {
-        event.response_id = Some("r".to_owned());
-    }
-    assert_eq!(to_tool_trace(&told, Verbosity::Quiet), "One.\n\nTwo.\n");
-    // More than is kept is handed on in parts, and no byte of it twice.
-    let long: String = (0..200_000).map(|nth| format!("{nth}\n")).collect();
-    let mut told: Vec<_> = long
-        .as_bytes()
-        .chunks(50_000)
-        .map(|chunk| {
-            (
-                0,
-                "assistant_chunk",
-                json!({"text": std::str::from_utf8(chunk).unwrap(), "part": 0}),
-            )
-        })
-        .collect();
-    told.push((0, "assistant_done", json!({"text": long, "part": 0})));
-    let trace = to_tool_trace(&events(&told), Verbosity::Quiet);
-    assert_eq!(trace, long);
-}
-
-#[test]
 fn a_compaction_that_another_one_stands_for_is_told_and_counted_once() {
     let mut told = vec![
         (0, "compaction", json!({"trigger": "manual"})),
@@ -697,33 +346,6 @@ fn a_compaction_that_another_one_stands_for_is_told_and_counted_once() {
     assert_eq!(count(&told), (1, 1));
     told.push((1, "compaction", json!({"trigger": "manual"})));
     assert_eq!(count(&told), (2, 2));
-}
-
-#[test]
-fn what_was_said_before_a_result_is_the_answer_where_nothing_follows() {
-    let call = json!({"toolCallId": "1", "toolName": "Bash", "args": {"command": "watch"}});
-    let result =
-        json!({"toolCallId": "1", "result": "", "summary": "still running when the turn ended"});
-    let mut told = vec![
-        (0, "tool_call", call),
-        (0, "assistant_done", json!({"text": "It runs."})),
-        (0, "tool_result", result),
-        (0, "turn_end", json!({"outcome": "completed"})),
-    ];
-    check(Verbosity::Quiet, &told, "It runs.");
-    told.insert(3, (0, "assistant_done", json!({"text": "It is done."})));
-    check(Verbosity::Quiet, &told, "It is done.");
-    check(
-        Verbosity::Verbose,
-        &told,
-        "\
-[1] ▶ Turn 1
-[TOOL] bash: watch (running…)
-[TOOL] bash: watch (still running when the turn ended)
-  │ It runs.
-[1] ✓ Turn 1
-It is done.",
-    );
 }
 
 proptest! {
@@ -858,48 +480,6 @@ fn what_two_sources_tell_is_asked_is_told_once() {
     );
 }
 
-/// A program that is stopped writes its last words behind its own end.
-#[test]
-fn what_is_said_behind_the_end_of_its_turn_begins_none() {
-    check(
-        Verbosity::Normal,
-        &[
-            (0, "turn_start", json!({"trigger": "user"})),
-            (0, "user_message", json!({"text": "Talk"})),
-            (900, "turn_end", json!({"outcome": "interrupted"})),
-            (950, "assistant_done", json!({"text": "One two", "part": 0})),
-            (960, "interrupt", json!({"reason": "user_cancel"})),
-        ],
-        "[1] ▶ Talk\n[1] ■ Talk (interrupted, 0.9s)\nOne two",
-    );
-}
-
-/// A hook says that a turn is over before the stream of the same session says what it used.
-#[test]
-fn what_a_turn_used_is_told_behind_its_end_where_that_did_not_say_it() {
-    let usage =
-        json!({"scope": "turn", "inputTokens": 9_000, "outputTokens": 1_000, "costUsd": 0.04});
-    let told = |end: Value| {
-        [
-            (0, "turn_start", json!({"trigger": "user"})),
-            (0, "user_message", json!({"text": "Run it"})),
-            (900, "turn_end", end),
-            (950, "usage", usage.clone()),
-            (960, "usage", usage.clone()),
-        ]
-    };
-    check(
-        Verbosity::Normal,
-        &told(json!({})),
-        "[1] ▶ Run it\n[1] ✓ Run it (0.9s)\n[1] used 10k tokens, $0.04",
-    );
-    check(
-        Verbosity::Normal,
-        &told(json!({"usage": usage})),
-        "[1] ▶ Run it\n[1] ✓ Run it (0.9s, 10k tokens, $0.04)",
-    );
-}
-
 #[test]
 fn what_is_asked_for_is_told_where_its_title_does_not() {
     let asked = |title: Value, tool: &str, args: Value| {
@@ -926,17 +506,5 @@ fn what_is_asked_for_is_told_where_its_title_does_not() {
     assert_eq!(
         asked(json!("Clean up"), "Bash", command),
         "[ASK] bash: Clean up"
-    );
-}
-
-#[test]
-fn that_a_result_was_lost_does_not_say_how_long_the_call_ran() {
-    let call = json!({"toolCallId": "c", "toolName": "Bash", "args": {"command": "sleep 60"}});
-    let lost =
-        json!({"toolCallId": "c", "result": "", "error": {"code": "no_result", "message": "none"}});
-    check(
-        Verbosity::Normal,
-        &[(0, "tool_call", call), (9_000, "tool_result", lost)],
-        "[1] ▶ Turn 1\n[TOOL] bash: sleep 60 (no result)\n[1] ✓ Turn 1 (9.0s)",
     );
 }

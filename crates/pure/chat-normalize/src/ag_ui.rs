@@ -8,7 +8,8 @@
 //! | `MESSAGES_SNAPSHOT`, `RUN_STARTED.input.messages` | what of it was not told yet: `history` |
 //! | `STEP_*`, `ACTIVITY_*` | `progress`; a plan where an activity is one: `activities` |
 //! | `SUBAGENT_*` | a call around what bears their `subagentRunId` |
-//! | `STATE_*`, `RAW`, `CUSTOM` | kept as `raw` |
+//! | `STATE_SNAPSHOT`, `STATE_DELTA` | a notice with the state, or with its changes |
+//! | `RAW`, `CUSTOM` | kept as `raw` |
 //!
 //! Names are written in capitals; some servers write them in camel or Pascal case. Messages and calls may interleave, so
 //! each is known by its id alone; a chunk without one belongs to the last. After `@ag-ui/core` 1.0.0 (`events.ts`,

@@ -232,7 +232,14 @@ impl Detector {
                 Some((dialect, true)) if !self.is_printed && self.quoted.is_in_doubt() => {
                     self.quoted.doubted = Some(dialect);
                 }
-                Some((dialect, true)) if !self.is_printed => return Some(dialect),
+                Some((dialect, true)) if !self.is_printed => {
+                    // A value that is printed behind it is a record, and not the document that the source is.
+                    self.first.get_or_insert_with(|| NotASession {
+                        line: number,
+                        found: describe(value),
+                    });
+                    return Some(dialect);
+                }
                 Some((dialect, _)) => {
                     self.weak = self.weak.or(Some(dialect));
                     is_own = parsed.rest.is_none();

@@ -11,8 +11,8 @@ use crate::reader::Context;
 use crate::sandbox_agent;
 use crate::sides::Router;
 use crate::{
-    acp, ag_ui, agent_events, anthropic, chat_events, claude, codex, copilot, gemini, kimi, openai,
-    opencode, openhands, pi, swe_agent,
+    acp, ag_ui, agent_events, anthropic, chat_events, claude, claude_like, codex, copilot, cursor,
+    droid, gemini, grok, kimi, openai, opencode, openhands, pi, qwen, swe_agent,
 };
 
 /// The formats that are read.
@@ -68,6 +68,20 @@ pub enum Dialect {
     Copilot,
     /// The wire logs of Kimi Code.
     Kimi,
+    /// `qwen -p … --output-format stream-json`.
+    QwenStream,
+    /// The chat files below `~/.qwen/projects`.
+    QwenChat,
+    /// `amp -x … --stream-json`.
+    AmpStream,
+    /// `droid exec --output-format stream-json`.
+    DroidStream,
+    /// The files below `~/.factory/sessions`.
+    DroidSession,
+    /// `grok -p … --format json`.
+    Grok,
+    /// `cursor-agent -p … --output-format stream-json`.
+    CursorStream,
 }
 
 /// One dialect's rules: values in, events out by way of the emitter.
@@ -177,6 +191,77 @@ pub(crate) static TABLE: &[Row] = &[
         recognise: sandbox_agent::is_universal,
         session_of: |_| None,
         make: |_| Box::new(sandbox_agent::SandboxAgent::new()),
+    },
+    Row {
+        dialect: Dialect::Grok,
+        word: "grok",
+        name: "Grok CLI JSON",
+        form: Form::Lines,
+        tells_turn_end: true,
+        recognise: grok::is_of,
+        session_of: grok::session_of,
+        make: |context| Box::new(grok::Grok::new(context)),
+    },
+    Row {
+        dialect: Dialect::DroidStream,
+        word: "droid-stream",
+        name: "Droid stream-json",
+        form: Form::Lines,
+        tells_turn_end: true,
+        recognise: droid::is_stream_line,
+        session_of: |_| None,
+        make: |context| Box::new(droid::DroidStream::new(context)),
+    },
+    Row {
+        dialect: Dialect::DroidSession,
+        word: "droid-session",
+        name: "Droid session file",
+        form: Form::Lines,
+        // Older files say no end of a turn.
+        tells_turn_end: false,
+        recognise: droid::is_session_line,
+        session_of: droid::session_of,
+        make: |_| Box::new(droid::DroidSession::new()),
+    },
+    Row {
+        dialect: Dialect::CursorStream,
+        word: "cursor-stream",
+        name: "Cursor stream-json",
+        form: Form::Lines,
+        tells_turn_end: true,
+        recognise: cursor::is_of,
+        session_of: |_| None,
+        make: |context| Box::new(cursor::Cursor::new(context)),
+    },
+    Row {
+        dialect: Dialect::AmpStream,
+        word: "amp-stream",
+        name: "Amp stream JSON",
+        form: Form::Lines,
+        tells_turn_end: true,
+        recognise: claude_like::is_amp,
+        session_of: |_| None,
+        make: |context| Box::new(claude_like::ClaudeLike::amp(context)),
+    },
+    Row {
+        dialect: Dialect::QwenStream,
+        word: "qwen-stream",
+        name: "Qwen Code stream-json",
+        form: Form::Lines,
+        tells_turn_end: true,
+        recognise: claude_like::is_qwen,
+        session_of: |_| None,
+        make: |context| Box::new(claude_like::ClaudeLike::qwen(context)),
+    },
+    Row {
+        dialect: Dialect::QwenChat,
+        word: "qwen-chat",
+        name: "Qwen Code chat file",
+        form: Form::Lines,
+        tells_turn_end: false,
+        recognise: qwen::is_of,
+        session_of: |_| None,
+        make: |_| Box::new(qwen::QwenChat::new()),
     },
     Row {
         dialect: Dialect::OpenCodeEvents,
@@ -434,6 +519,11 @@ impl Dialect {
                 | Dialect::GeminiStream
                 | Dialect::PiStream
                 | Dialect::Acp
+                | Dialect::QwenStream
+                | Dialect::AmpStream
+                | Dialect::DroidStream
+                | Dialect::Grok
+                | Dialect::CursorStream
         )
     }
 

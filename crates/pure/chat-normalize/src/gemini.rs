@@ -5,9 +5,10 @@
 //! chat documents of 2025 and early 2026 from public repositories.
 
 mod chat;
-mod messages;
+pub(crate) mod messages;
 mod stream;
 mod tools;
 
 pub(crate) use chat::{GeminiChat, chat_session_of, is_chat_value};
 pub(crate) use stream::{GeminiStream, is_stream_line};
+pub(crate) use tools::{kind as tool_kind, plan as tool_plan, title as tool_title};

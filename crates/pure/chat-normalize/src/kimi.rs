@@ -29,7 +29,7 @@ use crate::tool::{self, attached};
 use crate::track::{NewCall, Track, tool_error};
 use crate::untold_edits::edit_by_args;
 use crate::value::{count_of, is_true, millis, str_of, text_of};
-use crate::words::{counted, one_line};
+use crate::words::{one_line, printed};
 use asks::Asks;
 
 const FORMAT: &str = "kimi";
@@ -198,12 +198,7 @@ impl Kimi {
         let result = ToolResult {
             result: Json::string(&output),
             error: failed.then(|| tool_error("error", &output)),
-            summary: match output.trim_end().lines().count() {
-                0 => None,
-                1 => Some(one_line(&output)),
-                n => Some(counted(n, "line", "lines")),
-            }
-            .filter(|_| !failed),
+            summary: printed(&output).filter(|_| !failed),
             exit_code: exit_code.filter(|_| failed),
             extra: attached(attachments),
             ..ToolResult::default()

@@ -10,8 +10,9 @@
 //! - Each dialect has a module of its own below these.
 //!
 //! Nothing here reads a clock, a file or the environment: time comes in as arrival times ([`AT_REST`] for what is no
-//! stream), ids come from the source. Any cut of the bytes gives the same events, and the same source gives the same ids. What a line means that cannot be
-//! read is a `notice`, what no rule knows a `raw`; nothing is dropped without being counted.
+//! stream), ids come from the source. Any cut of the bytes gives the same events, and the same source gives the same
+//! ids. What a line means that cannot be read is a `notice`, what no rule knows a `raw`; nothing is dropped without
+//! being counted.
 //!
 //! How events look is for `chat-feed`, where they are kept for `chat-store`, who runs the agent for `chat-capture`.
 
@@ -30,14 +31,19 @@ mod anthropic;
 mod ask;
 mod chat_events;
 mod claude;
+mod claude_like;
 mod codex;
 mod copilot;
+mod cursor;
+mod droid;
 mod gemini;
+mod grok;
 mod kimi;
 mod openai;
 mod opencode;
 mod openhands;
 mod pi;
+mod qwen;
 mod sandbox_agent;
 mod swe_agent;
 
@@ -52,6 +58,7 @@ mod open_calls;
 mod parse;
 mod patch;
 mod recent;
+mod run_track;
 mod set_back;
 mod sides;
 mod speech;

@@ -6,7 +6,7 @@
 //! | what | the same where |
 //! |---|---|
 //! | a call, its input | the call's id; where a source numbers them, the turn and what it does (`calls`) |
-//! | a result, its output | the call's id, and whether it goes on in the background; "no result" gives way to a real one |
+//! | a result, its output | the call's id, and whether it goes on in the background; "no result" gives way to a real one, and one without what the call gave to one with it |
 //! | a file edit | call and path, and which of these it is; one gives way to one that tells more: which file, its lines, where they stand |
 //! | a text, a thought | response and part, or turn, caller and words; who told a part may word it anew |
 //! | chunks | one source tells those of a part; behind its whole text none are told |
@@ -114,8 +114,9 @@ pub struct Merge {
     /// The source that stands in a log already.
     log: Option<usize>,
     wording: Wording,
-    /// Whether that log ends with the session's end.
+    /// Whether that log ends with the session's end, and when that was.
     over: bool,
+    over_ms: Option<i64>,
 }
 
 #[derive(Debug, Default)]
@@ -127,6 +128,7 @@ struct Told {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Strength {
     Guess,
+    Bare,
     Sure,
 }
 
@@ -209,7 +211,7 @@ impl Merge {
         }
         if self.log == Some(source) {
             self.ids.insert(hash(event.id.as_bytes()));
-            self.over = self.is_over_with(&event);
+            self.note_end(&event);
         }
         let mut ready = Vec::new();
         self.turns.place(source, event, &mut ready);
@@ -288,6 +290,7 @@ impl Merge {
                 self.tell_compaction(has_figures, source, event, out);
             }
             Fact::Once(key) => self.tell_once(key, Strength::Sure, source, event, out),
+            Fact::Bare(key) => self.tell_once(key, Strength::Bare, source, event, out),
             Fact::Guessed(key) => self.tell_once(key, Strength::Guess, source, event, out),
             Fact::Whole { part, words, guess } => {
                 self.tell_whole(part, words, guess, source, event, out)
@@ -422,14 +425,26 @@ impl Merge {
             }
         }
         let id = event.id.clone();
-        self.over = self.is_over_with(&event);
+        self.note_end(&event);
         out.push(event);
         id
     }
 
-    /// Whether the session is over with this event: it ends with it, or ended before and only its figures come behind.
-    fn is_over_with(&self, event: &ChatEvent) -> bool {
-        is_end(event) || (self.over && matches!(event.payload, Payload::Usage(_)))
+    /// Notes whether the session is over with this event: it ends with it, or ended before and only its figures come behind, or
+    /// facts of before: those of a later run are of a session that goes on.
+    fn note_end(&mut self, event: &ChatEvent) {
+        let stays_over = match &event.payload {
+            Payload::Usage(_) => true,
+            Payload::SessionStart(_) => {
+                let times = event.timestamp.zip(self.over_ms);
+                times.is_some_and(|(told_ms, over_ms)| told_ms < over_ms)
+            }
+            _ => false,
+        };
+        if is_end(event) {
+            self.over_ms = event.timestamp;
+        }
+        self.over = is_end(event) || (self.over && stays_over);
     }
 
     /// Whether this very event is in the log.

@@ -13,6 +13,7 @@ mod events;
 mod export;
 mod forget;
 mod messages;
+mod next;
 mod out;
 mod parts;
 mod run;

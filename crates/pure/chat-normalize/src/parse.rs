@@ -1,6 +1,10 @@
 //! Lines and documents as JSON values, as far as they can be read.
 
+mod mend;
+
 use serde_json::Value;
+
+use mend::{mend, quote_long_integers};
 
 /// What a line of a server-sent event stream carries: the value of its `data` field, where that is JSON.
 pub(crate) fn event_data(text: &str) -> Option<&str> {
@@ -27,8 +31,26 @@ pub(crate) struct Parsed {
     pub(crate) mended: Vec<&'static str>,
 }
 
-/// Reads a line; an array stands for its items, and values may follow each other without a newline.
+/// Reads a line; an array stands for its items, and values may follow each other without a newline. An integer that no
+/// Rust integer holds is read as the text of its digits.
 pub(crate) fn parse_line(text: &str) -> Parsed {
+    let Some((quoted, quotes)) = quote_long_integers(text) else {
+        return parse_held(text);
+    };
+    let mut parsed = parse_held(&quoted);
+    if let Some((_, at)) = &mut parsed.rest {
+        let n_before = quotes.iter().filter(|quote| **quote < *at).count();
+        *at -= n_before;
+    }
+    if !parsed.values.is_empty() {
+        parsed
+            .mended
+            .push("integers beyond 64 bits; their digits are kept as text");
+    }
+    parsed
+}
+
+fn parse_held(text: &str) -> Parsed {
     let parsed = parse_values(text);
     if parsed.rest.is_none() || parsed.cut_off {
         return parsed;
@@ -44,6 +66,35 @@ pub(crate) fn parse_line(text: &str) -> Parsed {
     }
     parsed
 }
+
+/// The records behind what cannot be read at `at`, up to the end of the line, where they are of the dialect that
+/// `recognise` knows; with where they begin. Two writers may have torn each other's lines.
+pub(crate) fn records_behind(
+    text: &str,
+    at: usize,
+    recognise: fn(&Value) -> Option<bool>,
+) -> Option<(usize, Vec<Value>)> {
+    let from = at.checked_add(1)?;
+    let begun_list = text.get(at..)?.trim_start().strip_prefix('[');
+    // What a program says in brackets, as `[debug] sent {…}`, is no record that was torn.
+    if begun_list.is_some_and(|item| !item.trim_start().starts_with('{')) {
+        return None;
+    }
+    let begins = text.get(from..)?.match_indices("{\"");
+    let mut begins = begins.map(|(begins, _)| from + begins).take(MAX_BEGINS);
+    begins.find_map(|begins| {
+        let parsed = parse_line(&text[begins..]);
+        let known = parsed
+            .values
+            .first()
+            .is_some_and(|value| recognise(value).is_some());
+        let are_records = parsed.values.iter().all(Value::is_object);
+        (parsed.rest.is_none() && known && are_records).then_some((begins, parsed.values))
+    })
+}
+
+/// So many places are looked at for where a record may begin in a broken line: each look reads the rest of it.
+const MAX_BEGINS: usize = 16;
 
 /// As [`parse_line`], for a document; of one that is cut off, what its list holds up to its last whole item.
 pub(crate) fn parse_document(text: &str) -> Parsed {
@@ -131,70 +182,6 @@ fn reason_of(why: &serde_json::Error) -> String {
     }
 }
 
-/// The text with U+FFFD for each escape that is half a surrogate pair and `null` for each number that no Rust number type
-/// holds, and which of them it has; `None` where it has none. What is put in is as long as what it stands for, so places
-/// stay what they are.
-fn mend(text: &str) -> Option<(String, Vec<&'static str>)> {
-    let bytes = text.as_bytes();
-    let unit = |at: usize| -> Option<u32> {
-        if bytes.get(at) != Some(&b'\\') || bytes.get(at + 1) != Some(&b'u') {
-            return None;
-        }
-        u32::from_str_radix(text.get(at + 2..at + 6)?, 16).ok()
-    };
-    let (mut has_halves, mut has_numbers) = (false, false);
-    let mut mended = String::new();
-    let mut kept_to = 0;
-    let mut at = 0;
-    let mut in_string = false;
-    while let Some(&byte) = bytes.get(at) {
-        let begun = at;
-        let mut put_in = "";
-        at += match byte {
-            b'\\' => match unit(at) {
-                Some(0xd800..=0xdbff) if matches!(unit(at + 6), Some(0xdc00..=0xdfff)) => 12,
-                Some(0xd800..=0xdfff) => {
-                    has_halves = true;
-                    put_in = "\\ufffd";
-                    put_in.len()
-                }
-                Some(_) => 6,
-                None => 2,
-            },
-            b'-' | b'0'..=b'9' if !in_string => {
-                let len = number_len(&bytes[at..]);
-                if text[at..at + len].parse().is_ok_and(f64::is_infinite) {
-                    has_numbers = true;
-                    put_in = "null";
-                }
-                len
-            }
-            _ => {
-                in_string ^= byte == b'"';
-                1
-            }
-        };
-        if !put_in.is_empty() {
-            mended.push_str(&text[kept_to..begun]);
-            mended.push_str(put_in);
-            mended.extend(std::iter::repeat_n(' ', at - begun - put_in.len()));
-            kept_to = at;
-        }
-    }
-    mended.push_str(&text[kept_to..]);
-    let halves = has_halves.then_some("half surrogate pairs; they are replaced");
-    let numbers = has_numbers.then_some("numbers beyond all bounds; they are left out");
-    (kept_to > 0).then(|| (mended, halves.into_iter().chain(numbers).collect()))
-}
-
-/// The length of what can be a number, at the beginning of `bytes`.
-fn number_len(bytes: &[u8]) -> usize {
-    let digits = bytes.iter();
-    let digits =
-        digits.take_while(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'));
-    digits.count()
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -219,7 +206,7 @@ mod tests {
         assert_eq!(
             parsed.values,
             [
-                json!({"a": null, "b": "-1e999", "c": [null, null, 2], "d": "\u{fffd}"}),
+                json!({"a": null, "b": "-1e999", "c": [null, long, 2], "d": "\u{fffd}"}),
                 json!({"e": 1e308}),
             ]
         );
@@ -227,13 +214,51 @@ mod tests {
             parsed.mended,
             [
                 "half surrogate pairs; they are replaced",
-                "numbers beyond all bounds; they are left out"
+                "numbers beyond all bounds; they are left out",
+                "integers beyond 64 bits; their digits are kept as text"
             ]
         );
         assert_eq!(
             parsed.rest.map(|rest| text[rest.1..].trim_start()),
             Some("x")
         );
+    }
+
+    #[test]
+    fn an_integer_beyond_64_bits_keeps_its_digits() {
+        let (least, most) = (i64::MIN, u64::MAX);
+        let long = "123456789012345678901234567890";
+        let text = format!(
+            r#"{{"a":{long},"b":[-9223372036854775809,{least},{most}],"c":"{long}","d":{long}.5}}{{"e":18446744073709551616}} x"#
+        );
+        let parsed = parse_line(&text);
+        assert_eq!(parsed.values[0]["a"], long);
+        assert_eq!(parsed.values[0]["b"][0], "-9223372036854775809");
+        assert_eq!(parsed.values[0]["b"][1], least);
+        assert_eq!(parsed.values[0]["b"][2], most);
+        assert_eq!(parsed.values[0]["c"], long);
+        assert!(parsed.values[0]["d"].is_f64());
+        assert_eq!(parsed.values[1]["e"], "18446744073709551616");
+        let told = ["integers beyond 64 bits; their digits are kept as text"];
+        assert_eq!(parsed.mended, told);
+        let rest = parsed.rest.map(|rest| text[rest.1..].trim_start());
+        assert_eq!(rest, Some("x"));
+    }
+
+    #[test]
+    fn a_record_behind_one_that_another_writer_tore_is_read() {
+        let is_record = |value: &Value| value.get("type").map(|_| true);
+        let text = r#"{"type":"a","text":"hal{"type":"b","of":{"n":1}} {"type":"c"}"#;
+        let parsed = parse_line(text);
+        let at = parsed.rest.map(|rest| rest.1).unwrap_or_default();
+        let (begins, values) = records_behind(text, at, is_record).unwrap();
+        assert_eq!(
+            (&text[..begins], values.len()),
+            (r#"{"type":"a","text":"hal"#, 2)
+        );
+        // What stands within a broken record is none.
+        let broken = r#"{"type":x,"of":{"n":1}}"#;
+        assert!(records_behind(broken, 0, is_record).is_none());
     }
 
     #[test]

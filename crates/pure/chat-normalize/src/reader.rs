@@ -6,6 +6,7 @@
 mod beside;
 mod held;
 mod running;
+mod torn;
 
 use std::borrow::Cow;
 
@@ -312,6 +313,7 @@ impl Core {
                     .map(|router| Beside::new(router, &session_id)),
                 Some(_) => None,
             },
+            torn: None,
         };
         if dialect.is_of_a_run() {
             running.emitter.run = self.context.run_mark();

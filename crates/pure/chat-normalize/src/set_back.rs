@@ -2,8 +2,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use chat_event::{Json, Payload};
-use serde_json::Value;
+use chat_event::{Payload, SetBack};
 
 use crate::emit::{Emitter, Place};
 
@@ -62,12 +61,29 @@ impl Emitter {
 
     /// As [`Emitter::went_back`], in other words.
     pub(crate) fn set_back(&mut self, text: impl Into<String>, turn_ids: Vec<String>) {
-        let notice = self.notice("info", &Place::default(), "branch", text);
-        if let Payload::Notice(notice) = &mut notice.payload
-            && !turn_ids.is_empty()
-        {
-            let turn_ids = Json::from(Value::from(turn_ids));
-            notice.extra.insert("leftTurnIds", turn_ids);
+        let told = SetBack {
+            left: turn_ids,
+            ..SetBack::default()
+        };
+        self.tell_set_back(text, &told);
+    }
+
+    /// The conversation began anew: these turns are out of it, though nobody went back behind them.
+    pub(crate) fn cleared(&mut self, turn_ids: Vec<String>) {
+        let told = SetBack {
+            left: turn_ids,
+            cleared: true,
+            ..SetBack::default()
+        };
+        let text = "the conversation was cleared: what stands before this line was left";
+        self.tell_set_back(text, &told);
+    }
+
+    /// Says in these words which turns were left, or stand again.
+    pub(crate) fn tell_set_back(&mut self, text: impl Into<String>, told: &SetBack) {
+        let notice = self.notice("info", &Place::default(), SetBack::SOURCE, text);
+        if let Payload::Notice(notice) = &mut notice.payload {
+            told.write(&mut notice.extra);
         }
     }
 }

@@ -20,6 +20,9 @@ pub(crate) enum Route {
     Untold,
     /// A session of which nothing is read, for this reason.
     Unread(&'static str),
+    /// What would have been kept for a session that is to begin, and is too much: it is told in the first one, in these
+    /// words.
+    LetGo(&'static str),
     /// One session more than are read.
     OneTooMany,
 }

@@ -1,6 +1,6 @@
 //! Several sessions that are shown as one: their ids told apart.
 
-use chat_event::{ChatEvent, Payload};
+use chat_event::{ChatEvent, Payload, SetBack};
 
 /// Names what events of other sessions than `first` have and refer to after their own: sessions use the same ids.
 ///
@@ -34,6 +34,9 @@ fn name_after_session(event: &mut ChatEvent) {
         ids_of(payload)
             .into_iter()
             .for_each(|name| name_after(name, &of));
+        if let Payload::Notice(notice) = payload {
+            SetBack::rename(notice, |turn_id| name_after(turn_id, &of));
+        }
     }
     event.session_id = of;
 }
@@ -56,5 +59,28 @@ fn ids_of(payload: &mut Payload) -> Vec<&mut String> {
         Payload::AgentCallback(callback) => vec![&mut callback.message_id],
         Payload::Retract(retract) => retract.event_ids.iter_mut().collect(),
         _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_that_were_left_are_those_of_their_session() {
+        let of = |session: &str| {
+            let line = format!(
+                r#"{{"id":"e","timestamp":1,"sessionId":"{session}","type":"notice","payload":{{"text":"back","leftTurnIds":["t2"],"againTurnIds":["t1"]}}}}"#
+            );
+            ChatEvent::from_json(&line).unwrap()
+        };
+        let mut events = [of("s1"), of("s2")];
+        tell_apart(&mut events, "s1");
+        let named = events.map(|event| match event.payload {
+            Payload::Notice(notice) => SetBack::of(&notice).map(|told| (told.left, told.again)),
+            _ => None,
+        });
+        let names = |left: &str, again: &str| Some((vec![left.to_owned()], vec![again.to_owned()]));
+        assert_eq!(named, [names("t2", "t1"), names("s2.t2", "s2.t1")]);
     }
 }

@@ -80,7 +80,7 @@ pub(crate) fn todo_list(entries: &[Value], words: &str) -> Plan {
         status: match str_of(entry, "status") {
             // An entry that was given up is not to be done any more.
             Some("done" | "completed" | "cancelled") => "completed",
-            Some("in_progress") => "in_progress",
+            Some("in_progress" | "in-progress") => "in_progress",
             _ => "pending",
         }
         .to_owned(),
@@ -99,6 +99,12 @@ pub(crate) fn unanswered(call_id: &str, interrupted: bool) -> ToolResult {
     } else {
         without_result(call_id, "no_result", "no result recorded")
     }
+}
+
+/// The result of a call whose input was not whole when its source stopped.
+pub(crate) fn cut_off(call_id: &str) -> ToolResult {
+    let message = "the call was cut off before its input was whole";
+    without_result(call_id, "no_result", message)
 }
 
 /// The result of a call that was refused, to which none came.

@@ -22,6 +22,7 @@ use serde_json::Value;
 use crate::edit::changed_words;
 use crate::emit::{Emitter, Place, clean_id, hash};
 use crate::facts::Facts;
+use crate::tool;
 
 /// What is open in a session of one agent.
 #[derive(Debug)]
@@ -221,13 +222,8 @@ impl Track {
             let Some(call) = self.calls.remove(&id) else {
                 continue;
             };
-            let payload = ToolResult {
-                tool_call_id: call.id.clone(),
-                result: Json::string(""),
-                error: Some(tool_error("no_result", "no result recorded")),
-                ..ToolResult::default()
-            };
-            emitter.add_as(&format!("{}:closed", call.id), &call.place, payload);
+            let result = tool::unanswered(&call.id, false);
+            emitter.add_as(&format!("{}:closed", call.id), &call.place, result);
         }
     }
 

@@ -30,6 +30,15 @@ pub(crate) fn one_line(text: &str) -> String {
     }
 }
 
+/// One line for what a call printed: the line itself where it is one, else how many; `None` where there is none.
+pub(crate) fn printed(output: &str) -> Option<String> {
+    match output.trim_end().lines().count() {
+        0 => None,
+        1 => Some(one_line(output)),
+        n => Some(counted(n, "line", "lines")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

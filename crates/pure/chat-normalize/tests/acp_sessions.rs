@@ -267,3 +267,53 @@ fn a_request_whose_number_is_used_again_is_of_its_own_session_alone() {
         ]
     );
 }
+
+#[test]
+fn requests_that_wait_are_held_up_to_so_many_bytes_and_what_is_let_go_is_told() {
+    let long = "x".repeat(3 * 1024 * 1024);
+    let new = |id: u64, cwd: &str| {
+        request(
+            id,
+            "session/new",
+            json!({"cwd": cwd, "mcpServers": [{"name": long}]}),
+        )
+    };
+    let lines = [
+        begun(),
+        vec![
+            new(10, "/two"),
+            // There is no room for it beside the first, and there is when that was answered.
+            new(11, "/three"),
+            answer(10, json!({"sessionId": "two"})),
+            new(12, "/four"),
+            answer(11, json!({"sessionId": "three"})),
+            answer(12, json!({"sessionId": "four"})),
+        ],
+    ]
+    .concat();
+    let sessions = sessions_of(Dialect::Acp, &lines);
+    let cwds: Vec<_> = sessions
+        .iter()
+        .map(|(id, events)| (id.as_str(), facts(events).2))
+        .collect();
+    let cwd = |cwd: &str| Some(cwd.to_owned());
+    assert_eq!(
+        cwds,
+        [
+            ("four", cwd("/four")),
+            ("one", cwd("/one")),
+            ("three", None),
+            ("two", cwd("/two"))
+        ]
+    );
+    let let_go: Vec<String> = told(&sessions["one"])
+        .into_iter()
+        .filter(|line| line.starts_with("notice"))
+        .collect();
+    assert_eq!(
+        let_go,
+        [
+            "notice Line 6 could not be read: requests for other sessions are kept until their answers, and too many wait, or too long ones"
+        ]
+    );
+}

@@ -102,7 +102,7 @@ fn names_in_any_case_and_chunks_without_ends_say_the_same() {
     ]);
     let expected = [
         "turn user",
-        "raw {\"delta\":[],\"type\":\"STATE_DELTA\"}",
+        "notice the state did not change",
         "done Hello",
         "call c search",
         "result c found",

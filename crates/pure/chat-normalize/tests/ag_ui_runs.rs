@@ -418,3 +418,115 @@ fn a_call_of_the_next_run_under_the_id_of_one_that_waits_is_another() {
         [("r1", json!({"c": "red"})), ("r2", json!({"c": "blue"}))]
     );
 }
+
+/// A message of a snapshot that bears no id.
+fn unnamed(role: &str, text: &str) -> Value {
+    json!({"role": role, "content": text})
+}
+
+#[test]
+fn snapshots_without_ids_tell_each_message_once() {
+    let call = json!({"role": "assistant", "content": "", "toolCalls": [{"id": "c", "function": {"name": "search", "arguments": "{}"}}]});
+    let given = json!({"role": "tool", "toolCallId": "c", "content": "found"});
+    let first = json!([
+        unnamed("user", "Go"),
+        unnamed("assistant", "One"),
+        unnamed("assistant", "Two"),
+        call,
+        given
+    ]);
+    let mut second = first.as_array().unwrap().clone();
+    second.extend([unnamed("assistant", "One"), unnamed("assistant", "Three")]);
+    let lines = vec![
+        started("r1"),
+        snapshot(first.clone()),
+        // The same again, and then with more behind it.
+        snapshot(first),
+        snapshot(Value::from(second)),
+        finished("r1"),
+    ];
+    let wanted = [
+        "turn user",
+        "user Go",
+        "done One",
+        "done Two",
+        "call c search",
+        "result c found",
+        "done One",
+        "done Three",
+        "end completed",
+    ];
+    assert_eq!(said(&lines), wanted);
+    // What came in pieces under an id is the same message.
+    let piece = |kind: &str, text: &str| {
+        event(
+            kind,
+            json!({"messageId": "m", "role": "assistant", "delta": text}),
+        )
+    };
+    let lines = vec![
+        started("r1"),
+        piece("TEXT_MESSAGE_START", ""),
+        piece("TEXT_MESSAGE_CONTENT", "One"),
+        piece("TEXT_MESSAGE_END", ""),
+        snapshot(json!([
+            unnamed("assistant", "One"),
+            unnamed("assistant", "Two")
+        ])),
+        finished("r1"),
+    ];
+    let told: Vec<String> = said(&lines)
+        .into_iter()
+        .filter(|line| line.starts_with("done"))
+        .collect();
+    assert_eq!(told, ["done One", "done Two"]);
+    // More of one text than ids are kept of.
+    let many = Value::from(vec![unnamed("assistant", "One"); 3000]);
+    let lines = [started("r1"), snapshot(many.clone()), snapshot(many)];
+    let told = said(&lines);
+    let said = told.iter().filter(|line| *line == "done One").count();
+    assert_eq!(said, 3000);
+}
+
+#[test]
+fn the_state_and_its_changes_are_told_in_words_with_what_they_are() {
+    let state = json!({"recipe": {"title": "Soup"}, "step": 1});
+    let many: Vec<Value> = (0..10)
+        .map(|n| json!({"op": "add", "path": format!("/a/{n}"), "value": n}))
+        .collect();
+    let lines = [
+        started("r1"),
+        event("STATE_SNAPSHOT", json!({"snapshot": state})),
+        event("STATE_SNAPSHOT", json!({"snapshot": state})),
+        event(
+            "STATE_DELTA",
+            json!({"delta": [{"op": "replace", "path": "/step", "value": 2}]}),
+        ),
+        event("STATE_DELTA", json!({"delta": many})),
+        event("STATE_SNAPSHOT", json!({"snapshot": state})),
+        event("STATE_SNAPSHOT", json!({"snapshot": {}})),
+        finished("r1"),
+    ];
+    let events = read(&lines);
+    let notices: Vec<(String, Value)> = events
+        .iter()
+        .filter_map(|event| match &event.payload {
+            Payload::Notice(notice) => {
+                let state = notice.extra.get("state").unwrap().to_value();
+                Some((notice.text.clone(), state))
+            }
+            _ => None,
+        })
+        .collect();
+    let words: Vec<&str> = notices.iter().map(|(text, _)| text.as_str()).collect();
+    let wanted = [
+        "the state has recipe, step",
+        "the state changed: replace /step",
+        "the state changed: add /a/0, add /a/1, add /a/2, add /a/3, add /a/4, add /a/5, add /a/6, add /a/7 and 2 more",
+        "the state has recipe, step",
+        "the state is empty",
+    ];
+    assert_eq!(words, wanted);
+    assert_eq!(notices[0].1, state);
+    assert_eq!(notices[2].1, Value::from(many));
+}

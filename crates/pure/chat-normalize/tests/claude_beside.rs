@@ -208,6 +208,15 @@ fn what_a_hook_said_stands_in_its_notice() {
             json!({"content": ["One", "Two"]}),
         ),
         attached("async_hook_response", json!({"stdout": "x".repeat(2001)})),
+        attached(
+            "hook_permission_decision",
+            json!({"decision": "deny", "hookName": "PreToolUse:Edit", "hookEvent": "PreToolUse"}),
+        ),
+        // The call says itself what came of what was asked.
+        attached(
+            "hook_permission_decision",
+            json!({"decision": "deny", "hookEvent": "PermissionRequest"}),
+        ),
     ]);
     let long = format!(
         "info hook: PostToolUse:Edit: answered\n{}…",
@@ -220,6 +229,7 @@ fn what_a_hook_said_stands_in_its_notice() {
             "warning hook: PostToolUse:Edit: blocking error\nLint first",
             "info hook: PostToolUse:Edit: additional context\nOne\nTwo",
             long.as_str(),
+            "info hook: PreToolUse:Edit: decided: deny",
         ]
     );
 }

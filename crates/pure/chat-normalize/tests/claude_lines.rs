@@ -703,6 +703,36 @@ fn what_the_program_recalls_is_told_with_all_that_is_said_of_it() {
     assert_eq!(kept, Some(memories));
 }
 
+/// What is said in passing is no part of an answer, and ends it; this is in the middle of one.
+#[test]
+fn that_an_answer_was_cut_is_a_warning_and_other_words_for_the_model_are_none() {
+    let meta = |id: &str, seconds: u32, text: &str| {
+        let mut line = said("user", id, seconds, json!(text));
+        line["isMeta"] = json!(true);
+        line
+    };
+    let text = |id: &str, seconds: u32, text: &str| {
+        said(
+            "assistant",
+            id,
+            seconds,
+            json!([{"type": "text", "text": text}]),
+        )
+    };
+    let events = transcript(&[
+        said("user", "u1", 0, json!("Go")),
+        text("a1", 1, "This is cut"),
+        meta("m1", 2, "Output token limit hit. Resume directly."),
+        text("a2", 3, "here."),
+        meta("m2", 4, "Read it again."),
+    ]);
+    let levels = events.iter().filter_map(|event| match &event.payload {
+        Payload::Notice(notice) => Some(notice.level.as_str()),
+        _ => None,
+    });
+    assert_eq!(levels.collect::<Vec<_>>(), ["warning", "info"]);
+}
+
 #[test]
 fn what_says_nothing_to_a_reader_makes_no_event() {
     let hook = json!({"type": "progress", "uuid": "h1", "sessionId": "s1", "timestamp": at(2), "toolUseID": "h",

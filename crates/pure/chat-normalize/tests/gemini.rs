@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::support::{Source, assert_cuts, assert_sound, read, read_lines, sources, told, values};
-use chat_event::{ChatEvent, Payload};
+use chat_event::{ChatEvent, Payload, SetBack};
 use chat_normalize::{Context, Dialect, SessionReader};
 use serde_json::{Value, json};
 
@@ -485,6 +485,26 @@ fn what_the_user_went_back_behind_is_named_and_stays() {
         })
         .collect();
     assert_eq!(left, [r#"["m3"]"#, r#"["m5"]"#]);
+    assert_eq!(cleared(&read.events), [false, false]);
+    // Without its beginning it is another conversation, as after a compression.
+    let anew = message("m8", "user", json!("So far"));
+    let others = [
+        header(),
+        message("m1", "user", json!("First")),
+        message("m2", "gemini", json!("One.")),
+        json!({"$set": {"messages": [anew]}}),
+    ];
+    let read = read_lines(Dialect::GeminiChat, &others);
+    assert_eq!(cleared(&read.events), [true]);
+}
+
+/// Of each set-back whether another conversation stands in the place of what was left.
+fn cleared(events: &[ChatEvent]) -> Vec<bool> {
+    let told = events.iter().filter_map(|event| match &event.payload {
+        Payload::Notice(notice) => SetBack::of(notice),
+        _ => None,
+    });
+    told.map(|told| told.cleared).collect()
 }
 
 /// Gemini CLI 0.61.0, two runs against a scripted model, the second with `--resume latest`; its folders are renamed.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::support::{assert_cuts, assert_sound, read, read_lines, sources, told, values};
-use chat_event::Payload;
+use chat_event::{Payload, SetBack};
 use chat_normalize::{Context, Dialect, SessionReader};
 use serde_json::{Value, json};
 
@@ -488,6 +488,9 @@ fn what_the_user_takes_back_is_named_and_the_program_s_own_accounts_are_not_show
     let notices = read.events.iter().filter_map(|event| match &event.payload {
         Payload::Notice(notice) => {
             let left = notice.extra.get("leftTurnIds").unwrap();
+            // Who clears goes back behind nothing.
+            let is_cleared = notice.text.contains("was cleared");
+            assert_eq!(SetBack::of(notice).unwrap().cleared, is_cleared);
             Some((notice.text.as_str(), left.as_text().to_string()))
         }
         _ => None,

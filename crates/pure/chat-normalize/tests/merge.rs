@@ -1,10 +1,16 @@
 //! Several sources of one run, merged: every recorded run that has two or three, in many orders; and small cases.
-//! One file: all cases are made of the same few sources of one run.
+//! What all cases are made of, the same few sources of one run, is here; those of sources that go on are in `live`, and
+//! those of what is the same in two of them in `same`.
+
+mod live;
+mod same;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, FolderReader, Merge, SessionFolder, SessionReader};
+
+use live::{Live, beside_log, masked_event};
 
 /// The events of each source of one run.
 struct Run {
@@ -210,6 +216,12 @@ fn told(events: &[ChatEvent]) -> BTreeMap<String, u32> {
         })
         .flatten()
         .collect();
+    // A result that says what its call gave stands in the place of one that does not.
+    let results = events.iter().filter_map(|event| match &event.payload {
+        Payload::ToolResult(result) if !result.is_bare() => Some(&result.tool_call_id),
+        _ => None,
+    });
+    let full: BTreeSet<&String> = results.collect();
     for event in events {
         if taken_back.contains(&event.id) {
             continue;
@@ -231,6 +243,11 @@ fn told(events: &[ChatEvent]) -> BTreeMap<String, u32> {
             Payload::AssistantDone(done) => format!("text in {parent}: {}", done.text.trim()),
             Payload::ThinkingDone(done) => format!("thought in {parent}: {}", done.text.trim()),
             Payload::ToolCall(call) => format!("call {} in {parent}", name_of(&call.tool_call_id)),
+            Payload::ToolResult(result)
+                if result.is_bare() && full.contains(&result.tool_call_id) =>
+            {
+                continue;
+            }
             Payload::ToolResult(result) => {
                 let what = if result.goes_on() {
                     "beginning"
@@ -318,6 +335,13 @@ fn differences(found: &BTreeMap<String, u32>, wanted: &BTreeMap<String, u32>) ->
         .collect()
 }
 
+fn event(id: &str, turn: &str, kind: &str, payload: &str) -> ChatEvent {
+    let text = format!(
+        r#"{{"id":"{id}","timestamp":1,"sessionId":"s","turnId":"{turn}","type":"{kind}","payload":{payload}}}"#
+    );
+    ChatEvent::from_json(&text).unwrap()
+}
+
 #[test]
 fn recorded_runs_say_everything_once_in_any_order() {
     let runs = runs();
@@ -371,75 +395,6 @@ fn recorded_runs_say_everything_once_in_any_order() {
     assert!(wrong.is_empty(), "{n} differences:\n{}", wrong.join("\n"));
 }
 
-/// One source that is told while others are, into the log of all.
-struct Live<'a> {
-    kind: &'a str,
-    own: &'a [ChatEvent],
-    /// How many of them were told.
-    n_told: usize,
-    merge: Merge,
-    /// How much of the log is known.
-    n_known: usize,
-    masks: bool,
-}
-
-/// A stage beside a log of which some texts may be masked.
-fn beside_log(masks: bool) -> Merge {
-    match masks {
-        true => Merge::beside_log().compared_by(masked),
-        false => Merge::beside_log(),
-    }
-}
-
-fn masked(text: &str) -> String {
-    text.replace(" the ", " [masked: word] ")
-}
-
-/// The event as a server stores it that masks.
-fn masked_event(event: &ChatEvent) -> ChatEvent {
-    ChatEvent::from_json(&masked(&event.to_line())).unwrap()
-}
-
-impl Live<'_> {
-    /// Tells its next `n` events, as far as they are new.
-    fn tell(&mut self, n: usize, log: &mut Vec<ChatEvent>) {
-        let mut new = Vec::new();
-        for event in &log[self.n_known..] {
-            self.merge.take(Merge::LOG, event.clone(), &mut new);
-        }
-        let next = self.own.iter().skip(self.n_told).take(n);
-        for event in next {
-            self.merge.take(Merge::OWN, event.clone(), &mut new);
-        }
-        self.n_told += n;
-        self.n_known = log.len();
-        log.append(&mut new);
-    }
-
-    /// Forgets all but what it told and what the log has, as after a lost answer.
-    fn begin_anew(&mut self, log: &mut Vec<ChatEvent>) {
-        self.merge = beside_log(self.masks);
-        self.n_known = log.len();
-        let mut new = Vec::new();
-        for event in &*log {
-            self.merge.take(Merge::LOG, event.clone(), &mut new);
-        }
-        for ours in self.own.iter().take(self.n_told) {
-            self.merge.take(Merge::OWN, ours.clone(), &mut new);
-        }
-        log.append(&mut new);
-    }
-
-    fn end(&mut self, others_go_on: bool, log: &mut Vec<ChatEvent>) {
-        let mut new = Vec::new();
-        if !others_go_on {
-            self.merge.end(Merge::LOG, &mut new);
-            self.merge.finish(&mut new);
-        }
-        log.append(&mut new);
-    }
-}
-
 /// The log of all sources, each of which tells it what is new to it, in pieces of any size.
 ///
 /// Where it `masks`, the log has about half of its events masked: it was begun without.
@@ -487,198 +442,6 @@ fn log_of(run: &Run, random: &mut Random, forgets: bool, masks: bool) -> Vec<Cha
         }
     }
     log
-}
-
-#[test]
-fn what_several_sources_tell_one_log_while_they_go_on_stands_once() {
-    let mut wrong = Vec::new();
-    for run in runs() {
-        if run.name.ends_with("/compact") || run.name.ends_with("/controls") {
-            continue;
-        }
-        let sources = run.events();
-        let wanted = most(&sources);
-        for seed in 0..12 {
-            let log = log_of(&run, &mut Random(seed), seed % 2 == 1, false);
-            let ids: BTreeSet<&str> = log.iter().map(|event| event.id.as_str()).collect();
-            if ids.len() != log.len() {
-                wrong.push(format!("{} seed {seed}: an id stands twice", run.name));
-            }
-            for difference in differences(&told(&log), &wanted) {
-                wrong.push(format!("{} seed {seed}: {difference}", run.name));
-            }
-        }
-    }
-    let n = wrong.len();
-    wrong.truncate(60);
-    assert!(wrong.is_empty(), "{n} differences:\n{}", wrong.join("\n"));
-}
-
-/// A source tells its secrets in clear; the log has them not, or not all.
-#[test]
-fn what_stands_masked_in_the_log_is_not_told_again() {
-    let (mut wrong, mut n_masked) = (Vec::new(), 0);
-    for run in runs() {
-        if run.name.ends_with("/compact") || run.name.ends_with("/controls") {
-            continue;
-        }
-        let sources = run.events();
-        let all_masked =
-            |events: &[ChatEvent]| -> Vec<ChatEvent> { events.iter().map(masked_event).collect() };
-        let masked_sources: Vec<_> = sources.iter().map(|events| all_masked(events)).collect();
-        let wanted = most(&masked_sources);
-        for seed in 0..6 {
-            let log = log_of(&run, &mut Random(seed), seed % 2 == 1, true);
-            let is_masked = |event: &&ChatEvent| event.to_line().contains("[masked: word]");
-            n_masked += log.iter().filter(is_masked).count();
-            for difference in differences(&told(&all_masked(&log)), &wanted) {
-                wrong.push(format!("{} seed {seed}: {difference}", run.name));
-            }
-        }
-    }
-    let n = wrong.len();
-    wrong.truncate(60);
-    assert!(wrong.is_empty(), "{n} differences:\n{}", wrong.join("\n"));
-    assert!(n_masked > 100, "{n_masked}");
-}
-
-/// Who tells what another told before says that the session is over once more, if it said anything at all.
-#[test]
-fn a_log_that_went_on_behind_its_end_has_one_more() {
-    let end = |id: &str| ChatEvent {
-        turn_id: None,
-        ..event(id, "", "session_end", r#"{"reason":"x"}"#)
-    };
-    let said =
-        |id: &str, text: &str| event(id, "t", "user_message", &format!(r#"{{"text":"{text}"}}"#));
-    for (text, ids) in [("one", &[][..]), ("other", &["o1", "o2"])] {
-        let mut new = Vec::new();
-        let mut merge = Merge::beside_log();
-        merge.take(Merge::LOG, said("l1", "one"), &mut new);
-        merge.take(Merge::LOG, end("l2"), &mut new);
-        merge.take(Merge::OWN, said("o1", text), &mut new);
-        merge.take(Merge::OWN, end("o2"), &mut new);
-        merge.end(Merge::LOG, &mut new);
-        merge.finish(&mut new);
-        let found: Vec<&str> = new.iter().map(|event| event.id.as_str()).collect();
-        assert_eq!(found, ids);
-    }
-}
-
-/// A file says nothing of the end of its turn: that it rests is known to who is left alone with it.
-#[test]
-fn a_session_rests_once_nobody_is_left_who_knows_better() {
-    let start = |id: &str| event(id, "t1", "turn_start", r#"{"trigger":"user"}"#);
-    let idle = |id: &str| {
-        event(
-            id,
-            "t1",
-            "session_status",
-            r#"{"status":"idle","guessed":true}"#,
-        )
-    };
-    let ids = |new: &[ChatEvent]| new.iter().map(|event| event.id.clone()).collect::<Vec<_>>();
-    for ends_first in [true, false] {
-        let mut new = Vec::new();
-        let mut merge = Merge::beside_log();
-        merge.take(Merge::LOG, start("l1"), &mut new);
-        merge.take(Merge::OWN, start("o1"), &mut new);
-        if ends_first {
-            merge.end(Merge::LOG, &mut new);
-        }
-        merge.take(Merge::OWN, idle("o2"), &mut new);
-        let told: &[&str] = if ends_first { &["o2"] } else { &[] };
-        assert_eq!(ids(&new), told);
-        merge.end(Merge::LOG, &mut new);
-        assert_eq!(ids(&new), ["o2"]);
-    }
-    // It went on meanwhile.
-    let busy = event("o3", "t1", "session_status", r#"{"status":"busy"}"#);
-    let mut new = Vec::new();
-    let mut merge = Merge::beside_log();
-    merge.take(Merge::LOG, start("l1"), &mut new);
-    merge.take(
-        Merge::LOG,
-        ChatEvent {
-            id: "l2".to_owned(),
-            ..busy.clone()
-        },
-        &mut new,
-    );
-    merge.take(Merge::OWN, start("o1"), &mut new);
-    merge.take(Merge::OWN, idle("o2"), &mut new);
-    merge.take(Merge::OWN, busy, &mut new);
-    merge.end(Merge::LOG, &mut new);
-    assert!(new.is_empty(), "{new:?}");
-}
-
-/// As a file tells last what was used, and the pipe beside it has told the end by then.
-#[test]
-fn figures_that_come_behind_a_sessions_end_want_no_second_one() {
-    let end = |id: &str| ChatEvent {
-        turn_id: None,
-        ..event(id, "", "session_end", r#"{"reason":"x"}"#)
-    };
-    let usage = r#"{"scope":"session","cumulative":true,"inputTokens":1,"outputTokens":1}"#;
-    for is_in_log in [false, true] {
-        let mut new = Vec::new();
-        let mut merge = Merge::beside_log();
-        merge.take(Merge::LOG, end("l1"), &mut new);
-        if is_in_log {
-            merge.take(Merge::LOG, event("o1", "t", "usage", usage), &mut new);
-        }
-        merge.take(Merge::OWN, event("o1", "t", "usage", usage), &mut new);
-        merge.take(Merge::OWN, end("o2"), &mut new);
-        merge.end(Merge::LOG, &mut new);
-        merge.finish(&mut new);
-        let found: Vec<&str> = new.iter().map(|event| event.id.as_str()).collect();
-        assert_eq!(found, if is_in_log { &[][..] } else { &["o1"] });
-    }
-}
-
-/// Of one sum, one source says how large the context is and the other not.
-#[test]
-fn a_sum_is_told_once_and_what_is_known_of_the_context_beside_it() {
-    let sum = |tokens: u64, more: &str| {
-        format!(
-            r#"{{"scope":"session","cumulative":true,"inputTokens":{tokens},"outputTokens":1,"costUsd":0.5{more}}}"#
-        )
-    };
-    let size = r#","contextSize":200000,"model":"m""#;
-    for first_knows in [true, false] {
-        let (first, second) = if first_knows { (size, "") } else { ("", size) };
-        let mut new = Vec::new();
-        let mut merge = Merge::beside_log();
-        for (n, tokens) in [10, 30].into_iter().enumerate() {
-            let usage = sum(tokens, first);
-            merge.take(
-                Merge::LOG,
-                event(&format!("l{n}"), "t", "usage", &usage),
-                &mut new,
-            );
-        }
-        for (n, tokens) in [10, 30].into_iter().enumerate() {
-            let usage = sum(tokens, second);
-            merge.take(
-                Merge::OWN,
-                event(&format!("o{n}"), "t", "usage", &usage),
-                &mut new,
-            );
-        }
-        let told: Vec<_> = new
-            .iter()
-            .map(|event| match &event.payload {
-                Payload::Usage(usage) => (usage.input_tokens, usage.cost_usd, usage.context_size),
-                other => panic!("{other:?}"),
-            })
-            .collect();
-        let expected = if first_knows {
-            vec![]
-        } else {
-            vec![(0, None, Some(200_000))]
-        };
-        assert_eq!(told, expected);
-    }
 }
 
 /// A pipe takes the agent to run where it runs itself; that is no word of what the agent says.
@@ -829,332 +592,4 @@ fn one_source_alone_passes_as_it_is() {
             assert_eq!(merged.len(), n, "{} {name}", run.name);
         }
     }
-}
-
-fn event(id: &str, turn: &str, kind: &str, payload: &str) -> ChatEvent {
-    let text = format!(
-        r#"{{"id":"{id}","timestamp":1,"sessionId":"s","turnId":"{turn}","type":"{kind}","payload":{payload}}}"#
-    );
-    ChatEvent::from_json(&text).unwrap()
-}
-
-#[test]
-fn what_a_source_only_guesses_waits_for_one_that_knows() {
-    let result = |id: &str, error: &str| {
-        event(
-            id,
-            "t",
-            "tool_result",
-            &format!(r#"{{"toolCallId":"c","result":"","error":{error}}}"#),
-        )
-    };
-    let guess = result("g", r#"{"code":"no_result","message":""}"#);
-    let sure = result("r", r#"{"code":"denied","message":"no"}"#);
-    let ids = |events: &[ChatEvent]| {
-        events
-            .iter()
-            .map(|event| event.id.clone())
-            .collect::<Vec<_>>()
-    };
-    let mut out = Vec::new();
-    let mut stage = Merge::new(2);
-    stage.take(0, guess.clone(), &mut out);
-    stage.end(0, &mut out);
-    assert!(out.is_empty());
-    stage.take(1, sure.clone(), &mut out);
-    stage.finish(&mut out);
-    assert_eq!(ids(&out), ["r"]);
-    // No one knows better.
-    let mut out = Vec::new();
-    let mut stage = Merge::new(2);
-    stage.take(0, guess, &mut out);
-    stage.finish(&mut out);
-    assert_eq!(ids(&out), ["g"]);
-}
-
-#[test]
-fn a_compaction_gives_way_to_one_that_tells_its_figures() {
-    let bare = |id: &str| {
-        event(
-            id,
-            "t",
-            "compaction",
-            r#"{"trigger":"manual","summary":"short"}"#,
-        )
-    };
-    let full = |id: &str| {
-        event(
-            id,
-            "t",
-            "compaction",
-            r#"{"trigger":"manual","tokensBefore":9}"#,
-        )
-    };
-    let sources = [vec![bare("a1"), bare("a2")], vec![full("b1"), full("b2")]];
-    for first in 0..2 {
-        let merged = merge(&sources, |open| if open.len() > 1 { first } else { 0 });
-        assert_eq!(told(&merged)["compaction"], 2);
-        let stand = merged.iter().filter_map(|event| match &event.payload {
-            Payload::Compaction(told) => Some((event.id.as_str(), told.tokens_before)),
-            _ => None,
-        });
-        let stand: Vec<_> = stand.filter(|(_, before)| before.is_some()).collect();
-        assert_eq!(stand, [("b1", Some(9)), ("b2", Some(9))]);
-    }
-    // One source may know the figures of some only.
-    let alone = merge(&[vec![full("b1"), bare("a2"), full("b3")]], |_| 0);
-    assert_eq!(alone.len(), 3);
-    // What stood in the log, and what replaced it there, is not told again.
-    let mut out = Vec::new();
-    let mut stage = Merge::beside_log();
-    stage.take(Merge::LOG, bare("a1"), &mut out);
-    stage.take(Merge::OWN, full("b1"), &mut out);
-    let kinds = |out: &[ChatEvent]| -> Vec<String> {
-        out.iter()
-            .map(|event| event.event_type().to_owned())
-            .collect()
-    };
-    assert_eq!(kinds(&out), ["retract", "compaction"]);
-    for event in std::mem::take(&mut out) {
-        stage.take(Merge::LOG, event, &mut out);
-    }
-    assert!(out.is_empty());
-    stage.take(Merge::OWN, full("b2"), &mut out);
-    assert_eq!(kinds(&out), ["compaction"]);
-}
-
-#[test]
-fn a_try_that_two_sources_word_in_their_ways_is_one() {
-    let status = |id: &str, at_ms: i64, message: Option<&str>| {
-        let status = if message.is_some() {
-            "retrying"
-        } else {
-            "busy"
-        };
-        let payload = serde_json::json!({"status": status, "message": message});
-        let mut event = event(id, "t", "session_status", &payload.to_string());
-        event.timestamp = Some(at_ms);
-        event
-    };
-    let sources = [
-        vec![
-            status("a0", 0, None),
-            status("a1", 10, Some("attempt 1 of 2: rate_limit 429")),
-            status("a2", 20, Some("attempt 2 of 2: rate_limit 429")),
-            status("a3", 30, None),
-        ],
-        vec![
-            status("b0", 0, None),
-            status("b1", 11, Some("attempt 1 of 2: 429 Slow down")),
-            status("b2", 21, Some("attempt 2 of 2: 429 Slow down")),
-        ],
-    ];
-    for first in 0..2 {
-        let merged = merge(&sources, |open| if open.len() > 1 { first } else { 0 });
-        let n = merged.iter().filter(|event| match &event.payload {
-            Payload::SessionStatus(status) => status.status == "retrying",
-            _ => false,
-        });
-        assert_eq!(n.count(), 2, "{first}: {merged:?}");
-    }
-    // A program that failed twice tries anew.
-    let again = [
-        status("a4", 40, Some("attempt 1 of 2: rate_limit 429")),
-        status("a5", 50, None),
-    ];
-    let alone = merge(&[[&sources[0][..], &again].concat()], |_| 0);
-    assert_eq!(alone.len(), 6);
-}
-
-#[test]
-fn the_same_words_twice_are_two_and_twice_by_two_sources_are_two() {
-    let said = |id: &str| event(id, "t", "user_message", r#"{"text":"go on"}"#);
-    let sources = [vec![said("a1"), said("a2")], vec![said("b1"), said("b2")]];
-    for first in 0..2 {
-        let merged = merge(&sources, |open| if open.len() > 1 { first } else { 0 });
-        assert_eq!(merged.len(), 2);
-    }
-}
-
-#[test]
-fn calls_that_do_the_same_are_each_others_in_their_order() {
-    let calls = |ids: &[&str]| -> Vec<ChatEvent> {
-        let calls = ids.iter().map(|id| {
-            let payload =
-                format!(r#"{{"toolCallId":"{id}","toolName":"wait","args":{{}},"kind":"other"}}"#);
-            event(&format!("{id}:call"), "t", "tool_call", &payload)
-        });
-        calls.collect()
-    };
-    // A source that numbers its calls, one that names them, one that has both kinds of names, and one that is behind.
-    let sources = [
-        calls(&["1.aaaaaaaa", "2.aaaaaaaa", "3.aaaaaaaa"]),
-        calls(&["a", "b"]),
-        calls(&["b", "c"]),
-        calls(&["2.aaaaaaaa", "9.aaaaaaaa"]),
-    ];
-    let told = |order: [usize; 4]| {
-        let mut stage = Merge::new(4);
-        let mut out = Vec::new();
-        for source in order {
-            for event in &sources[source] {
-                stage.take(source, event.clone(), &mut out);
-            }
-            stage.end(source, &mut out);
-        }
-        stage.finish(&mut out);
-        let ids = out.iter().filter_map(|event| match &event.payload {
-            Payload::ToolCall(call) => Some(call.tool_call_id.clone()),
-            _ => None,
-        });
-        ids.collect::<Vec<_>>().join(" ")
-    };
-    assert_eq!(
-        told([0, 1, 2, 3]),
-        "1.aaaaaaaa 2.aaaaaaaa 3.aaaaaaaa 9.aaaaaaaa"
-    );
-    assert_eq!(told([1, 2, 3, 0]), "a b c");
-    assert_eq!(
-        told([3, 2, 1, 0]),
-        "2.aaaaaaaa 9.aaaaaaaa 1.aaaaaaaa 3.aaaaaaaa"
-    );
-}
-
-#[test]
-fn who_told_a_text_corrects_it_and_no_other() {
-    let text = |id: &str, text: &str| {
-        let payload = format!("{{\"text\":\"{text}\",\"part\":0}}");
-        let mut event = event(id, "t", "assistant_done", &payload);
-        event.response_id = Some("r".to_owned());
-        event
-    };
-    let source = [text("a", "first"), text("a:n2", "first, corrected")];
-    let mut merge = Merge::new(3);
-    let mut out = Vec::new();
-    merge.take(0, source[0].clone(), &mut out);
-    merge.take(1, text("b", "worded otherwise"), &mut out);
-    merge.take(0, source[1].clone(), &mut out);
-    // The same file, read once more.
-    for event in source {
-        merge.take(2, event, &mut out);
-    }
-    merge.finish(&mut out);
-    let ids: Vec<&str> = out.iter().map(|event| event.id.as_str()).collect();
-    assert_eq!(ids, ["a", "a:n2"]);
-}
-
-#[test]
-fn a_file_that_one_call_edits_twice_is_edited_twice() {
-    let edit = |id: &str, lines: &str| {
-        let payload = format!(
-            r#"{{"toolCallId":"c","filePath":"a.rs","changeType":"modified","linesAdded":1,"linesRemoved":0,"diffPreview":"{lines}"}}"#
-        );
-        event(id, "t", "file_edit", &payload)
-    };
-    let sources = [
-        vec![edit("a1", "+one"), edit("a2", "+two")],
-        vec![edit("b1", "+one"), edit("b2", "+two")],
-        vec![edit("c1", "+one+two")],
-    ];
-    // Who tells it as one edit tells all of it.
-    for (first, n) in [(0, 2), (1, 2), (2, 1)] {
-        let merged = merge(&sources, |open| {
-            open.iter().position(|it| *it == first).unwrap_or(0)
-        });
-        assert_eq!(merged.len(), n, "{first} first");
-    }
-    // One that tells where the lines stand is told in place of them, and as often as it tells so.
-    let diff = |id: &str| {
-        let mut event = edit(id, "@@ -1 +1 @@");
-        if let Payload::FileEdit(edit) = &mut event.payload {
-            edit.full_diff_available = true;
-        }
-        event
-    };
-    let better = vec![diff("d1"), diff("d2")];
-    let merged = merge(&[sources[0].clone(), better.clone()], |_| 0);
-    let kept = told(&merged);
-    assert_eq!(kept.get("edit c a.rs"), Some(&2), "{kept:?}");
-    // A hook told only the file, and the source itself the first.
-    let mut stage = Merge::beside_log();
-    let mut out = Vec::new();
-    let file = event(
-        "f",
-        "t",
-        "file_edit",
-        r#"{"toolCallId":"c","filePath":"a.rs","changeType":"modified"}"#,
-    );
-    for event in [file, better[0].clone()] {
-        stage.take(Merge::LOG, event, &mut out);
-    }
-    for event in better {
-        stage.take(Merge::OWN, event, &mut out);
-    }
-    stage.finish(&mut out);
-    let ids: Vec<&str> = out.iter().map(|event| event.id.as_str()).collect();
-    assert_eq!(ids, ["d2"]);
-    // The log was written up to the first of them.
-    let mut stage = Merge::beside_log();
-    let mut out = Vec::new();
-    stage.take(Merge::LOG, edit("l1", "+one"), &mut out);
-    for event in &sources[0] {
-        stage.take(Merge::OWN, event.clone(), &mut out);
-    }
-    stage.finish(&mut out);
-    let ids: Vec<&str> = out.iter().map(|event| event.id.as_str()).collect();
-    assert_eq!(ids, ["a2"]);
-}
-
-#[test]
-fn an_id_that_two_sources_use_for_two_things_is_made_two() {
-    let one = event("l1", "t", "notice", r#"{"level":"info","text":"one"}"#);
-    let other = event("l1", "t", "notice", r#"{"level":"info","text":"other"}"#);
-    let merged = merge(&[vec![one], vec![other]], |_| 0);
-    assert_eq!(merged.len(), 2);
-    assert_ne!(merged[0].id, merged[1].id);
-}
-
-#[test]
-fn an_id_that_stands_everywhere_is_numbered_in_time() {
-    const N_EVENTS: usize = 20_000;
-    let began = std::time::Instant::now();
-    // Beside a log, each words have numbers of their own.
-    for (mut stage, words) in [(Merge::new(1), N_EVENTS), (Merge::beside_log(), 2)] {
-        let mut out = Vec::new();
-        for n in 0..N_EVENTS {
-            let text = n.min(words - 1);
-            let payload = format!(r#"{{"level":"info","text":"{text}"}}"#);
-            stage.take(Merge::OWN, event("l1", "t", "notice", &payload), &mut out);
-        }
-        stage.finish(&mut out);
-        let ids: BTreeSet<&str> = out.iter().map(|event| event.id.as_str()).collect();
-        assert_eq!((out.len(), ids.len()), (N_EVENTS, N_EVENTS));
-    }
-    assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
-}
-
-/// Events in any order, from sources that say anything: nothing fails, and ids stand once.
-#[test]
-fn shuffled_events_do_no_harm() {
-    let mut all: Vec<ChatEvent> = Vec::new();
-    for run in runs().into_iter().step_by(5) {
-        for (_, events) in run.sources {
-            all.extend(events);
-        }
-    }
-    let mut random = Random(1);
-    for at in (1..all.len()).rev() {
-        all.swap(at, random.below(at + 1));
-    }
-    let mut stage = Merge::new(0);
-    let mut merged = Vec::new();
-    for event in all {
-        stage.take(random.below(40), event, &mut merged);
-        if random.below(50) == 0 {
-            stage.end(random.below(40), &mut merged);
-        }
-    }
-    stage.finish(&mut merged);
-    let ids: BTreeSet<&str> = merged.iter().map(|event| event.id.as_str()).collect();
-    assert_eq!(ids.len(), merged.len());
 }

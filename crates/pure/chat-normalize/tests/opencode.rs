@@ -1,5 +1,6 @@
 //! What OpenCode's normalizers hold on small inputs, of kinds that no recording has.
 
+mod next;
 mod removals;
 mod set_backs;
 

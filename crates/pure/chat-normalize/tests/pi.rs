@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::support::{assert_cuts, assert_sound, read, read_lines, sources, told, values};
 use chat_event::{ChatEvent, Payload};
-use chat_normalize::Dialect;
+use chat_normalize::{Context, Dialect, SessionReader};
 use serde_json::{Value, json};
 
 #[test]
@@ -381,6 +381,57 @@ fn a_run_that_was_killed_ended_with_its_last_line() {
         _ => None,
     });
     assert_eq!(first, Some((Some(1_767_225_601_000), Some("interrupted"))));
+}
+
+/// Only messages bear times, and those of their beginning: what a call took is known by when the lines came.
+#[test]
+fn what_comes_as_it_happens_is_timed_by_its_arrival() {
+    const BEGAN_MS: i64 = 1_767_225_600_000;
+    let call = json!([{"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "sleep 3"}}]);
+    let answer = assistant(1_767_225_600_200, "toolUse", call);
+    let lines = [
+        (0, header()),
+        (
+            100,
+            json!({"type": "message_start", "message": user(1_767_225_600_100, "Sleep")}),
+        ),
+        (300, json!({"type": "message_start", "message": answer})),
+        (5_000, json!({"type": "message_end", "message": answer})),
+        (
+            5_000,
+            json!({"type": "tool_execution_start", "toolCallId": "c1", "toolName": "bash", "args": {}}),
+        ),
+        (
+            95_000,
+            json!({"type": "tool_execution_end", "toolCallId": "c1", "toolName": "bash", "result": {"content": text("done")}, "isError": false}),
+        ),
+    ];
+    // As it comes, and as a recording that is played an hour later.
+    for (late_ms, called_ms, gave_ms, ended_ms) in
+        [(0, 5_000, 95_000, 99_000), (3_600_000, 200, 200, 200)]
+    {
+        let mut reader = SessionReader::new(Context::default());
+        let mut events = Vec::new();
+        for (at_ms, line) in &lines {
+            let line = format!("{line}\n");
+            reader
+                .push(line.as_bytes(), BEGAN_MS + late_ms + at_ms, &mut events)
+                .unwrap();
+        }
+        reader
+            .finish(BEGAN_MS + late_ms + 99_000, &mut events)
+            .unwrap();
+        let at = |kind: &str| {
+            let event = events.iter().find(|event| event.event_type() == kind);
+            event
+                .unwrap_or_else(|| panic!("no {kind}: {events:?}"))
+                .timestamp
+                .unwrap()
+                - BEGAN_MS
+        };
+        let told = ["tool_call", "tool_result", "session_end"].map(at);
+        assert_eq!(told, [called_ms, gave_ms, ended_ms], "{late_ms} late");
+    }
 }
 
 #[test]

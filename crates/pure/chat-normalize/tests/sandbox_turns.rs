@@ -542,3 +542,56 @@ fn what_the_user_says_in_a_turn_of_a_sub_agent_makes_it_the_agents() {
     assert_eq!(said.iter().filter(|line| *line == "done Two").count(), 1);
     assert_eq!(state, "idle");
 }
+
+/// The same line, of another session.
+fn of_session<'a>(session: &'a str, line: Line<'a>) -> Line<'a> {
+    (session, line.1, line.2)
+}
+
+#[test]
+fn what_a_sub_agent_does_stands_in_the_call_that_started_it() {
+    let agent = |id: &str| {
+        let content = json!([{"type": "tool_call", "name": "task", "arguments": "{\"description\":\"Look\"}", "call_id": id}]);
+        item(true, id, "tool_call", "assistant", content)
+    };
+    let events = read(&[
+        start("root", Some("t")),
+        message("m1", text("I ask two.")),
+        agent("a1"),
+        agent("a2"),
+        of_session("child-1", user("u1", text("Look here"))),
+        of_session("child-2", message("m3", text("Two."))),
+        of_session("child-1", call("c1")),
+        of_session("child-1", result("c1", "ok")),
+        of_session("child-1", message("m2", text("One."))),
+        result("a1", "One."),
+        result("a2", "Two."),
+        message("m4", text("Done.")),
+        end("root"),
+    ])
+    .events;
+    let places: Vec<(String, Option<&str>)> = events
+        .iter()
+        .filter_map(|event| {
+            let what = told(std::slice::from_ref(event)).pop()?;
+            Some((what, event.parent_tool_call_id.as_deref()))
+        })
+        .collect();
+    let wanted = [
+        ("turn user", None),
+        ("done I ask two.", None),
+        ("call a1 task", None),
+        ("call a2 task", None),
+        ("user Look here", Some("a1")),
+        ("done Two.", Some("a2")),
+        ("call c1 bash", Some("a1")),
+        ("result c1 ok", Some("a1")),
+        ("done One.", Some("a1")),
+        ("result a1 One.", None),
+        ("result a2 Two.", None),
+        ("done Done.", None),
+        ("end completed", None),
+    ];
+    let wanted = wanted.map(|(what, parent)| (what.to_owned(), parent));
+    assert_eq!(places, wanted);
+}

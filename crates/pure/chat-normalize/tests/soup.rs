@@ -7,12 +7,17 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 /// The dialects whose words these are.
-const WORDS: [&str; 6] = [
+const WORDS: [&str; 11] = [
     "gemini-stream",
     "gemini-chat",
     "pi-json",
     "pi-session",
     "openhands",
+    "droid-stream",
+    "droid-session",
+    "grok",
+    "cursor-stream",
+    "qwen-chat",
     "swe-agent",
 ];
 
@@ -108,6 +113,66 @@ fn line(which: usize) -> BoxedStrategy<Value> {
                 10 => json!({"kind": "ObservationEvent", "id": id, "source": x, "timestamp": "t", "tool_call_id": other, "observation": {"content": y}}),
                 _ => json!({"kind": "MessageEvent", "id": id, "source": x, "timestamp": "t", "llm_message": {"content": y}}),
             },
+            "droid-stream" => match kind {
+                0 => json!({"type": "system", "session_id": "s", "model": x, "cwd": y}),
+                1..=3 => json!({"type": "message", "role": x, "id": id, "text": y, "timestamp": z}),
+                4 => json!({"type": "reasoning", "id": id, "text": y}),
+                5 | 6 => json!({"type": "tool_call", "id": other, "messageId": id, "toolName": x, "parameters": {"path": y, "todos": z}}),
+                7 | 8 => json!({"type": "tool_result", "id": other, "value": x, "isError": y, "error": z}),
+                9 => json!({"type": "error", "message": x}),
+                10 => json!({"type": "completion", "finalText": x, "usage": {"input_tokens": y}, "durationMs": z}),
+                _ => json!({"type": x}),
+            },
+            "droid-session" => {
+                let blocks = json!([{"type": "tool_use", "id": other, "name": "Edit", "input": {"path": x, "changes": y}},
+                    {"type": "tool_result", "tool_use_id": other, "content": y, "is_error": z}, {"type": "text", "text": z}]);
+                match kind {
+                    0 => json!({"type": "session_start", "id": id, "title": x, "cwd": y}),
+                    1 => json!({"type": "compaction_state", "id": id, "summaryText": x}),
+                    2 => json!({"type": "todo_state", "todos": x}),
+                    3 => json!({"type": "agent_turn_outcome", "resultKind": x, "reason": y}),
+                    4 => json!({"type": "message", "id": x, "message": {"role": "user", "content": y}}),
+                    _ => json!({"type": "message", "id": format!("{id}{kind}"), "timestamp": x,
+                        "message": {"role": if kind % 2 == 0 { "user" } else { "assistant" }, "content": blocks}}),
+                }
+            }
+            "grok" => match kind {
+                0..=2 => json!({"type": "step_start", "stepNumber": x, "timestamp": y}),
+                3 | 4 => json!({"type": "text", "stepNumber": 1, "text": y, "timestamp": z}),
+                5..=7 => json!({"type": "tool_use", "stepNumber": 1, "timestamp": z, "toolCall": {"id": id, "function": {"name": x, "arguments": y}},
+                    "toolResult": {"success": z, "output": x, "diff": {"filePath": y, "patch": x}, "plan": {"steps": [{"title": x}]}}, "timing": {"startedAt": y}}),
+                8 | 9 => json!({"type": "step_finish", "finishReason": x, "usage": {"inputTokens": y, "costUsdTicks": z}}),
+                10 => json!({"type": "error", "message": x}),
+                _ => json!({"type": x}),
+            },
+            "cursor-stream" => match kind {
+                0 => json!({"type": "system", "subtype": "init", "session_id": id, "model": x, "cwd": y}),
+                1 => json!({"type": "user", "message": {"content": [{"type": "text", "text": x}]}}),
+                2 | 3 => json!({"type": "thinking", "subtype": if kind == 2 { "delta" } else { "completed" }, "text": x}),
+                4..=6 => json!({"type": "assistant", "message": {"content": [{"type": "text", "text": x}]}, "timestamp_ms": y, "model_call_id": z}),
+                7 | 8 => json!({"type": "tool_call", "subtype": "started", "call_id": id, "tool_call": {"editToolCall": {"args": {"path": x}}}}),
+                9 | 10 => json!({"type": "tool_call", "subtype": "completed", "call_id": id, "tool_call": {"editToolCall": {"result": {"success": {"path": x, "afterFullFileContent": y, "diffString": z}}}}}),
+                _ => json!({"type": "result", "subtype": x, "is_error": y, "usage": {"inputTokens": z}}),
+            },
+            "qwen-chat" => {
+                let frame = |kind: &str, rest: Value| {
+                    let mut line = rest;
+                    line["type"] = kind.into();
+                    line["uuid"] = format!("{id}{other}").into();
+                    line["sessionId"] = "s".into();
+                    line
+                };
+                match kind {
+                    0..=2 => frame("user", json!({"subtype": x, "parentUuid": y, "message": {"parts": [{"text": z}]}})),
+                    3..=5 => frame("assistant", json!({"message": {"parts": [{"text": x, "thought": y}, {"functionCall": {"id": other, "name": "edit", "args": {"file_path": z}}}]},
+                        "usageMetadata": {"promptTokenCount": y}})),
+                    6..=8 => frame("tool_result", json!({"message": {"parts": [{"functionResponse": {"id": other, "name": "edit", "response": x}}]},
+                        "toolCallResult": {"callId": other, "status": y, "resultDisplay": {"fileDiff": x, "newContent": z, "originalContent": y}}})),
+                    9 => frame("system", json!({"subtype": "rewind", "systemPayload": {"truncatedCount": x}})),
+                    10 => frame("system", json!({"subtype": x, "systemPayload": y})),
+                    _ => frame("tool_result", json!({"message": x, "toolCallResult": {"callId": other}})),
+                }
+            }
             _ => json!({"trajectory": if kind < 6 { json!([{"action": x, "observation": y, "thought": z}]) } else { x.clone() },
                 "history": [{"role": x, "content": y, "agent": "m", "action": z}, {"role": "assistant", "content": z, "action": x, "tool_calls": [{"id": id}]}, {"role": "user", "content": x}],
                 "info": {"exit_status": y, "submission": z}}),

@@ -1,29 +1,30 @@
 //! Events of the lines of a log, and word of what could not be read.
+//!
+//! What came before is told by `doubles`, and what is missing by `numbers`.
+
+mod doubles;
+mod numbers;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
+use std::hash::BuildHasherDefault;
 use std::ops::Range;
 
 use super::foreign::{HEAD_BYTES, foreign_mark};
 use super::lines::{Line, LineContent, LineSplitter};
-use super::report::{Flaws, ReadReport, Record, SeqGap, Tail, Unreadable, UnreadableKind};
-use super::salvage::{Damage, Found, one_value, read_record, salvage_with_reasons, split_checksum};
-use crate::compaction::Folded;
-use crate::{ChatEvent, Payload};
+use super::report::{Flaws, ReadReport, Record, Tail, Unreadable, UnreadableKind};
+use super::salvage::{Damage, Found, one_value, read_record, salvage_with_reasons};
+use doubles::{Hashed, hash_of_content, hash_of_id};
 
 /// As much of what could not be read as is handed on.
 const PREVIEW_BYTES: usize = 4096;
 
-/// As many holes in the numbers as are listed one by one.
-const MAX_GAPS: usize = 1000;
-
 /// Makes events of the bytes of a log that come in any pieces.
 ///
-/// Events come out in the order of the file. An event whose id came before in the same session is left out: without a word
-/// where it says the same (`seq`, `recv` and the checksum aside), else with an [`Unreadable`] of the kind [`UnreadableKind::Conflict`].
-/// An event without an id is given `line-N`; `seq` stays empty where the log gives none.
+/// Events come out in the order of the file. An event whose id came before in the same session is left out: without a
+/// word where it says the same (`seq`, `recv` and the checksum aside), else with an [`Unreadable`] of the kind
+/// [`UnreadableKind::Conflict`]. An event without an id is given `line-N`; `seq` stays empty where the log gives none.
 /// Lines about the log itself (`log_start` …) always come out.
 ///
 /// ```
@@ -281,49 +282,6 @@ impl RecordReader {
         });
     }
 
-    /// Notes holes and steps back in the numbers.
-    fn follow_numbers(&mut self, event: &ChatEvent, line: u64) {
-        match &event.payload {
-            // The log says itself what is missing.
-            Payload::LogGap(gap) => {
-                self.last_seq = self.last_seq.max(Some(gap.to));
-                return;
-            }
-            Payload::LogEpoch(epoch) => {
-                self.last_seq = Some(epoch.base);
-                return;
-            }
-            Payload::LogStart(_) | Payload::LogEnd(_) => return,
-            _ => {}
-        }
-        let Some(seq) = event.seq.filter(|&seq| seq > 0) else {
-            return;
-        };
-        if self.session_id != event.session_id {
-            self.session_id.clone_from(&event.session_id);
-            self.last_seq = None;
-        }
-        // A log may begin with any number: it may be a later part of a session.
-        if let Some(last) = self.last_seq {
-            if seq <= last {
-                self.report.backwards += 1;
-                return;
-            }
-            // One that others were folded into stands for their numbers, too.
-            let first = || Folded::of(event)?.span().map(|(from, _)| from);
-            let first = if seq > last + 1 { first() } else { None }.unwrap_or(seq);
-            if first > last + 1 {
-                self.report.n_gaps += 1;
-                if self.report.gaps.len() < MAX_GAPS {
-                    let from = last + 1;
-                    let to = first - 1;
-                    self.report.gaps.push(SeqGap { from, to, line });
-                }
-            }
-        }
-        self.last_seq = Some(seq);
-    }
-
     fn refuse_line(&mut self, line: &Line<'_>, why: Damage, on_record: &mut dyn FnMut(Record)) {
         self.refuse_line_text(line, "", why, on_record);
     }
@@ -378,108 +336,4 @@ fn range_of(line: &Line<'_>, bytes: &[u8], within: Range<usize>, flaws: Flaws) -
 fn preview(text: &str) -> String {
     let end = text.floor_char_boundary(PREVIEW_BYTES);
     text.get(..end).unwrap_or_default().to_owned()
-}
-
-/// A hash of what names an event.
-fn hash_of_id(event: &ChatEvent) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    event.session_id.hash(&mut hasher);
-    event.id.hash(&mut hasher);
-    hasher.finish()
-}
-
-/// A hash of what is written for an event, without its place in the log: `seq`, `recv` and the checksum, where our
-/// writer puts them. Around `seq` blanks may stand, as Python writes them.
-///
-/// It is taken of the bytes because writing each event anew would cost as much as reading it; so the same event in
-/// another spelling is another content.
-fn hash_of_content(event: &ChatEvent, written: &[u8]) -> u64 {
-    let written = match split_checksum(written) {
-        Some((before, _)) => before,
-        None => written.strip_suffix(b"}").unwrap_or(written),
-    };
-    let written = behind_seq(written)
-        .or_else(|| written.strip_prefix(b"{"))
-        .unwrap_or(written)
-        .trim_ascii_start();
-    let recv = event
-        .recv
-        .and_then(|_| written.windows(RECV.len()).position(|it| it == RECV));
-    let Some(recv) = recv else {
-        return mix(written);
-    };
-    let (before, behind) = written.split_at(recv);
-    let behind = behind.get(RECV.len()..).unwrap_or_default();
-    mix(&[before, behind_number(behind)].concat())
-}
-
-/// What follows the number at the front of an object.
-fn behind_seq(written: &[u8]) -> Option<&[u8]> {
-    let key = written.strip_prefix(b"{")?.trim_ascii_start();
-    let colon = key.strip_prefix(b"\"seq\"")?.trim_ascii_start();
-    let number = colon.strip_prefix(b":")?.trim_ascii_start();
-    behind_number(number).trim_ascii_start().strip_prefix(b",")
-}
-
-const RECV: &[u8] = b",\"recv\":";
-
-fn behind_number(mut bytes: &[u8]) -> &[u8] {
-    while let [b'0'..=b'9' | b'-', rest @ ..] = bytes {
-        bytes = rest;
-    }
-    bytes
-}
-
-/// A fast hash of bytes.
-///
-/// Whoever makes two texts with one hash on purpose gains that a conflict is counted as a double: the first event counts
-/// either way.
-fn mix(bytes: &[u8]) -> u64 {
-    // Odd numbers without pattern, so that the four lanes tell their words apart.
-    const FACTORS: [u64; 4] = [
-        0x9e37_79b9_7f4a_7c15,
-        0xc2b2_ae3d_27d4_eb4f,
-        0x1656_67b1_9e37_79f9,
-        0x27d4_eb2f_1656_67c5,
-    ];
-    let step =
-        |lane: u64, word: u64, factor: u64| (lane.rotate_left(23) ^ word).wrapping_mul(factor);
-    let mut lanes = FACTORS;
-    let (words, rest) = bytes.as_chunks::<8>();
-    let (blocks, words) = words.as_chunks::<4>();
-    for block in blocks {
-        for ((lane, word), factor) in lanes.iter_mut().zip(block).zip(FACTORS) {
-            *lane = step(*lane, u64::from_le_bytes(*word), factor);
-        }
-    }
-    let [factor, ..] = FACTORS;
-    let mut hash = bytes.len() as u64;
-    for lane in lanes {
-        hash = step(hash, lane, factor);
-    }
-    for word in words {
-        hash = step(hash, u64::from_le_bytes(*word), factor);
-    }
-    for &byte in rest {
-        hash = step(hash, u64::from(byte), factor);
-    }
-    hash ^ (hash >> 32)
-}
-
-/// The hasher of keys that are hashes already.
-#[derive(Clone, Copy, Debug, Default)]
-struct Hashed(u64);
-
-impl Hasher for Hashed {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = mix(bytes);
-    }
-
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
 }

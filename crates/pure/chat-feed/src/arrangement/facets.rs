@@ -2,6 +2,8 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use chat_event::SetBack;
+
 use crate::block::{Block, BlockBody, BlockId, ToolCallBlock};
 use crate::feed::Feed;
 use crate::retries::RETRY_NOTICE;
@@ -96,10 +98,12 @@ impl Facet {
             BlockBody::Notice {
                 warning, source, ..
             } => {
+                let sets_back = source.as_deref() == Some(SetBack::SOURCE);
                 // Why a turn was slow is told also when its work is folded.
-                facet.foldable = !warning && source.as_deref() != Some(RETRY_NOTICE);
+                let is_told = sets_back || source.as_deref() == Some(RETRY_NOTICE);
+                facet.foldable = !warning && !is_told;
                 facet.notes = true;
-                facet.matters = *warning;
+                facet.matters = *warning || sets_back;
             }
             BlockBody::Text(_) => {
                 facet.foldable = true;
@@ -129,7 +133,19 @@ impl Facet {
             | BlockBody::Gap(_) => facet.matters = block.depth == 0,
             BlockBody::SessionStart(_) => {}
         }
+        if feed.turn(block.turn).is_undone() {
+            facet.undo(&block.body);
+        }
         facet
+    }
+
+    /// In a turn that is undone nobody looks for what went wrong.
+    fn undo(&mut self, body: &BlockBody) {
+        self.foldable |= match body {
+            BlockBody::TurnEnd(_) | BlockBody::Interrupt { .. } | BlockBody::Error { .. } => true,
+            BlockBody::Notice { source, .. } => source.as_deref() != Some(SetBack::SOURCE),
+            _ => false,
+        };
     }
 }
 

@@ -1,8 +1,10 @@
 //! Folding: when a turn settles, what led to its answer becomes one line.
 //!
 //! Never folded are the prompt, the answer, what failed or waits, what goes on in the background, and what says where the
-//! session was cut. The answer is the text at the turn's end; where the turn ends with work, all text in between is work
-//! too. Behind an answer hooks may run and notes be written: they are no work, and fold with it where there is any.
+//! session was cut or set back. The answer is the text at the turn's end; where the turn ends with work, all text in between
+//! is work too. Behind an answer hooks may run and notes be written: they are no work, and fold with it where there is any. Nor
+//! is the answer followed by what happened before it and is told behind it, as by a slower source.
+//! Of a turn that is undone the answer folds as well, and what failed.
 
 use super::{Arrangement, Row, RowChange, TurnIdx, Verbosity};
 use crate::block::{Block, BlockBody, BlockId};
@@ -70,11 +72,14 @@ impl Arrangement {
             let facet = &self.kept(id).facet;
             match (facet.answers, facet.foldable || goes_on(feed, id)) {
                 (true, _) => (answer.filter(|_| !noted).or(Some(id)), false),
+                _ if answer.is_some_and(|answer| was_before(feed, id, answer)) => (answer, noted),
                 (false, true) if facet.notes => (answer, true),
                 (false, true) => (None, false),
                 (false, false) => (answer, noted),
             }
         });
+        let is_undone = feed.turn(turn).is_undone();
+        let answer = answer.filter(|_| !is_undone);
         let mut work: Option<Work> = None;
         let mut n_rows = 0;
         let mut paths = std::collections::BTreeSet::new();
@@ -88,10 +93,15 @@ impl Arrangement {
             if answered {
                 // Alone behind the answer they stand as they are.
                 self.kept[id.0 as usize].work = work.is_some();
+                if let Some(work) = &mut work
+                    && answer.is_some_and(|answer| was_before(feed, id, answer))
+                {
+                    work.count(feed.block(id));
+                }
                 continue;
             }
             self.kept[id.0 as usize].work = true;
-            n_rows += u32::from(!facet.absorbed);
+            n_rows += u32::from(!facet.absorbed && !facet.blank);
             let work = work.get_or_insert(Work {
                 first: id,
                 steps: 0,
@@ -118,6 +128,8 @@ impl Arrangement {
         let fewest = match self.mode.verbosity {
             // It stands for what is not shown otherwise.
             Verbosity::Quiet => 1,
+            // It says that it is undone, too.
+            Verbosity::Normal | Verbosity::Verbose if is_undone => 1,
             Verbosity::Normal | Verbosity::Verbose => FEWEST_ROWS,
         };
         let mut work = work.filter(|_| n_rows >= fewest);
@@ -133,6 +145,13 @@ impl Arrangement {
     }
 }
 
+/// Whether a row is of what happened before an answer: another source told it behind that, and it is no work that the answer was
+/// followed by.
+fn was_before(feed: &Feed, id: BlockId, answer: BlockId) -> bool {
+    let times = feed.block(id).at_ms.zip(feed.block(answer).at_ms);
+    times.is_some_and(|(row_ms, answer_ms)| row_ms < answer_ms)
+}
+
 /// Whether a row is of what goes on in the background: the work of a turn that is over is without it.
 fn goes_on(feed: &Feed, id: BlockId) -> bool {
     let mut around = std::iter::successors(Some(id), |&id| feed.block(id).parent);
@@ -145,7 +164,8 @@ fn goes_on(feed: &Feed, id: BlockId) -> bool {
 /// Whether a turn came to its end.
 pub(super) fn is_over(feed: &Feed, turn: TurnIdx) -> bool {
     let facts = feed.turn(turn);
-    facts.state != TurnState::Running && facts.ended
+    // One that was left goes on nowhere, whether its end was told or not.
+    facts.state != TurnState::Running && (facts.ended || facts.is_undone())
 }
 
 impl Work {

@@ -84,6 +84,21 @@ impl Arrangement {
         }
     }
 
+    /// How each row of a block that is in the list looks.
+    pub(super) fn looks(&self, feed: &Feed) -> Vec<(BlockId, (bool, Option<BlockId>))> {
+        let shown = self.shown(feed).filter_map(|row| match row {
+            Row::Block(id) => Some((id, self.look(feed, id))),
+            Row::Work(_) | Row::Company(_) => None,
+        });
+        shown.collect()
+    }
+
+    /// Whether a block's row is open, and the first of the company it is shown in.
+    pub(super) fn look(&self, feed: &Feed, id: BlockId) -> (bool, Option<BlockId>) {
+        let company = self.company_of(id).filter(|_| self.groups());
+        (self.is_open(feed, Row::Block(id)), company)
+    }
+
     fn opens_by_itself(&self, feed: &Feed, row: Row) -> bool {
         match row {
             Row::Work(_) => false,

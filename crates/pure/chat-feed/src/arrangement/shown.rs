@@ -57,20 +57,24 @@ impl Arrangement {
         turn: TurnIdx,
         changes: &mut Vec<RowChange>,
     ) {
+        let is_undone = feed.turn(turn).is_undone();
+        let was_undone = std::mem::replace(&mut self.turns[turn.0 as usize].undone, is_undone);
         self.find_companies(feed, turn);
         self.find_work(feed, turn, changes);
         self.refresh_turn(feed, turn, changes);
-        self.tell_headers(feed, turn, changes);
+        self.tell_headers(feed, turn, is_undone != was_undone, changes);
     }
 
-    /// What headers say is of all their rows.
-    fn tell_headers(&self, feed: &Feed, turn: TurnIdx, changes: &mut Vec<RowChange>) {
+    /// What headers say is of all their rows. Where it is `all`, what each row says is another, too.
+    fn tell_headers(&self, feed: &Feed, turn: TurnIdx, all: bool, changes: &mut Vec<RowChange>) {
         changes.extend(self.id_of(Row::Work(turn)).map(RowChange::Changed));
         let mut next = self.turns[turn.0 as usize].first;
         while let Some(id) = next
             && self.kept(id).turn == turn
         {
             changes.extend(self.id_of(Row::Company(id)).map(RowChange::Changed));
+            let row = self.id_of(Row::Block(id)).filter(|_| all);
+            changes.extend(row.map(RowChange::Changed));
             next = feed.next(id);
         }
     }

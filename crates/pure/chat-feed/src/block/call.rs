@@ -18,7 +18,7 @@ pub struct ToolCallBlock {
     pub title: Option<String>,
     /// The arguments; `null` until they are whole.
     pub args: Json,
-    /// Whether they list things to do ([`ToolCallBlock::plan`]), known without reading them: they lie packed.
+    /// Whether they list things to do (a plan), known without reading them: they lie packed.
     pub lists_steps: bool,
     /// The id of the event that brought them.
     pub args_event: Option<Box<str>>,
@@ -30,7 +30,7 @@ pub struct ToolCallBlock {
     pub result: Option<Json>,
     /// Whether the result is more than opens by itself ([`crate::long_text::OPEN_BYTES`]), known without reading it.
     pub result_is_large: bool,
-    /// The id of the event that said so.
+    /// The id of the event that gave the result.
     pub result_event: Option<Box<str>>,
     /// What came along with the result: `[{name?, mediaType, data | ref}]`.
     pub attachments: Option<Json>,
@@ -52,7 +52,7 @@ pub struct ToolCallBlock {
     pub denied: bool,
     /// When it was called, Unix epoch in milliseconds.
     pub called_ms: Option<i64>,
-    /// When that was answered, from where on it runs.
+    /// When what was asked for it was answered, Unix epoch in milliseconds: it runs from then on.
     pub allowed_ms: Option<i64>,
     /// The row of the request for it that was answered last.
     pub asked: Option<BlockId>,

@@ -19,7 +19,7 @@ pub fn poll_pause_ms(is_hidden: bool) -> f64 {
 }
 
 /// How many milliseconds lie between two requests for a session that has not been there for `absent_ms`.
-pub fn absent_pause_ms(absent_ms: f64, is_hidden: bool) -> f64 {
+pub(super) fn absent_pause_ms(absent_ms: f64, is_hidden: bool) -> f64 {
     match is_hidden {
         true => ABSENT_HIDDEN_MS,
         false => (absent_ms / 4.0).clamp(ABSENT_MS.0, ABSENT_MS.1),

@@ -57,7 +57,7 @@ pub struct Failure {
 /// A turn in figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnFigures {
-    /// Which.
+    /// The turn.
     pub turn: TurnIdx,
     /// Its number.
     pub number: u32,
@@ -65,6 +65,8 @@ pub struct TurnFigures {
     pub state: TurnState,
     /// Whether it is at work: its end was not told, and the session does not rest.
     pub runs: bool,
+    /// Whether the user went back behind it.
+    pub undone: bool,
     /// Its prompt's row.
     pub prompt: Option<BlockId>,
     /// How long it took.
@@ -223,6 +225,7 @@ fn turns(feed: &Feed) -> Vec<TurnFigures> {
                 number: turn.number,
                 state: turn.state,
                 runs: turn.state == TurnState::Running && feed.session().works(),
+                undone: turn.is_undone(),
                 prompt: turn.prompt.filter(|&prompt| feed.contains(prompt)),
                 duration_ms: turn.took_ms,
                 steps: turn.steps,

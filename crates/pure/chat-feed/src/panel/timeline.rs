@@ -31,12 +31,14 @@ pub struct Bar {
     pub end_ms: i64,
     /// How long it took, in milliseconds: bars stand by the clock of the log, and a source may know better.
     pub took_ms: Option<u64>,
+    /// Whether it is of a turn that is undone.
+    pub undone: bool,
 }
 
 /// A turn behind the bars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnBand {
-    /// Which.
+    /// The turn.
     pub turn: TurnIdx,
     /// Its number.
     pub number: u32,
@@ -221,6 +223,7 @@ fn bar(
         run_ms,
         end_ms,
         took_ms: call.duration_ms,
+        undone: feed.turn(block.turn).is_undone(),
     })
 }
 

@@ -3,25 +3,27 @@
 //! It shares with the feed of now every row and every text that is the same in both. To go from one moment to another,
 //! the rows that came, went or changed in between are looked up in the history, each once, however often it changed;
 //! what that costs follows how much of the screen's list differs, and not how far the moment is from the start.
+//!
+//! Rows are taken from the history in `rows` and put in order in `links`; `way` knows what lies between two moments,
+//! `cut` a text that is still being typed.
 
 mod cut;
+mod links;
+mod rows;
 mod way;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use cut::{Cut, cut_row};
-use way::Way;
-
 use super::typing::Typed;
-use crate::block::{Block, BlockBody, BlockId, EventIdx, TextIdx, TurnIdx};
+use crate::block::{Block, EventIdx, TurnIdx};
 use crate::feed::{Feed, Link, NO_ROW};
 use crate::patch::FeedPatch;
 use crate::renderer::ChatRenderer;
-
-/// So many rows that come or go are put in their places one by one.
-const FEW_ROWS: usize = 64;
+use cut::Cut;
+use rows::texts_of;
+use way::Way;
 
 /// The feed of a moment.
 ///
@@ -220,185 +222,6 @@ impl Moment {
         feed.responses.extend_from_slice(more);
     }
 
-    fn go_rows(&mut self, way: &Way<'_>, patches: &mut Vec<FeedPatch>) {
-        let (mut going, mut coming) = (Vec::new(), Vec::new());
-        for id in way.rows_concerned() {
-            let will = way.is_there(id);
-            match (self.feed.contains(id), will) {
-                (false, false) => {}
-                (true, false) => going.push(id),
-                (false, true) => {
-                    self.take_row(way, id);
-                    coming.push(id);
-                }
-                (true, true) => patches.extend(self.mend_row(way, id)),
-            }
-        }
-        if going.len() + coming.len() <= FEW_ROWS {
-            self.link_few(way, going, coming, patches);
-        } else {
-            self.link_many(way, &going, &coming, patches);
-        }
-    }
-
-    /// Takes out and puts in a few rows, at a cost that has nothing to do with how many others there are.
-    fn link_few(
-        &mut self,
-        way: &Way<'_>,
-        mut going: Vec<BlockId>,
-        mut coming: Vec<BlockId>,
-        patches: &mut Vec<FeedPatch>,
-    ) {
-        // What lies within a row came after it.
-        going.sort_unstable();
-        going.reverse();
-        for id in going {
-            let before = self.feed.prev(id);
-            self.move_tails(id, |tail| (tail == id).then_some(before).flatten());
-            self.feed.unlink(id);
-            patches.push(FeedPatch::Remove { block: id });
-        }
-        coming.sort_unstable();
-        for id in coming {
-            let after = way.history.row_before(id, |row| self.feed.contains(row));
-            self.feed.link_of(id).tail = id;
-            self.feed.link(id, after);
-            self.move_tails(id, |tail| (Some(tail) == after).then_some(id));
-            patches.push(FeedPatch::Insert { block: id, after });
-        }
-    }
-
-    /// Gives the rows around one another last row, from the inside out, for as long as there is one to give.
-    fn move_tails(&mut self, id: BlockId, other: impl Fn(BlockId) -> Option<BlockId>) {
-        let mut around = self.parents[id.0 as usize];
-        while around != NO_ROW
-            && let Some(tail) = other(self.feed.tail(BlockId(around)))
-        {
-            self.feed.link_of(BlockId(around)).tail = tail;
-            around = self.parents[around as usize];
-        }
-    }
-
-    fn link_many(
-        &mut self,
-        way: &Way<'_>,
-        going: &[BlockId],
-        coming: &[BlockId],
-        patches: &mut Vec<FeedPatch>,
-    ) {
-        for &id in going {
-            self.feed.link_of(id).live = false;
-        }
-        if !going.is_empty() {
-            // From the end, so that what lies within a row goes before it.
-            let rows = std::iter::successors(self.feed.last, |&id| self.feed.prev(id));
-            let gone = rows.filter(|&id| !self.feed.contains(id));
-            patches.extend(gone.map(|block| FeedPatch::Remove { block }));
-        }
-        let mut is_coming = vec![false; self.feed.slots.len()];
-        for &id in coming {
-            self.feed.link_of(id).live = true;
-            is_coming[id.0 as usize] = true;
-        }
-        self.link_anew(way, &is_coming, patches);
-    }
-
-    /// Puts the rows that are there in their order.
-    fn link_anew(&mut self, way: &Way<'_>, coming: &[bool], patches: &mut Vec<FeedPatch>) {
-        let feed = &mut self.feed;
-        feed.first = None;
-        feed.n_rows = 0;
-        let mut before: Option<BlockId> = None;
-        for id in way.history.rows_ever() {
-            let link = feed.link_of(id);
-            link.tail = id;
-            link.prev = None;
-            link.next = None;
-            if !link.live {
-                continue;
-            }
-            link.prev = before;
-            match before {
-                Some(before) => feed.link_of(before).next = Some(id),
-                None => feed.first = Some(id),
-            }
-            if coming[id.0 as usize] {
-                let after = before;
-                patches.push(FeedPatch::Insert { block: id, after });
-            }
-            let mut parent = self.parents[id.0 as usize];
-            while parent != NO_ROW {
-                feed.link_of(BlockId(parent)).tail = id;
-                parent = self.parents[parent as usize];
-            }
-            feed.n_rows += 1;
-            before = Some(id);
-        }
-        feed.last = before;
-    }
-
-    /// Takes a row and its texts as they are at this moment.
-    fn take_row(&mut self, way: &Way<'_>, id: BlockId) {
-        let asked = way.to.asked();
-        let (changed, number) = way.history.changed(id);
-        let number = if changed < asked { number } else { 0 };
-        let cut = way.to.cut_of(&way.live.slots[id.0 as usize].block);
-        // What is cut off is another in the next frame.
-        let number = if cut.is_some() { 0 } else { number };
-        // A row that changes no more is taken once.
-        if std::mem::replace(&mut self.kept[id.0 as usize], number) == number && number > 0 {
-            return;
-        }
-        let mut slot = way.history.row_after(&way.live.slots[id.0 as usize], asked);
-        for text in texts_of(&slot.block) {
-            let live = &way.live.texts[text.0 as usize];
-            // The start of a text is shared, however long it is.
-            let (body, end) = match live.end_after(asked) {
-                Some(end) => (live.clone(), Some(end)),
-                None => (live.after(asked), None),
-            };
-            self.feed.texts[text.0 as usize] = body;
-            self.feed.end_text(text, end);
-        }
-        if let Some(cut) = cut {
-            cut_row(&mut Arc::make_mut(&mut slot).block.body, cut);
-            if let BlockBody::Thinking(_) = slot.block.body {
-                self.feed.end_text(cut.text, Some(cut.end));
-            }
-        }
-        self.feed.slots[id.0 as usize] = slot;
-    }
-
-    /// As [`Moment::take_row`], of a row that was there before; what became of it.
-    fn mend_row(&mut self, way: &Way<'_>, id: BlockId) -> Option<FeedPatch> {
-        let old = self.feed.slots[id.0 as usize].clone();
-        let lens = |feed: &Feed, block: &Block| {
-            texts_of(block)
-                .map(|text| feed.stream_len(text))
-                .collect::<Vec<_>>()
-        };
-        let (old_lens, from) = (lens(&self.feed, &old.block), self.feed.text_len(id));
-        self.take_row(way, id);
-        let now = &self.feed.slots[id.0 as usize];
-        let rewritten = texts_of(&now.block).any(|text| way.is_rewritten(text));
-        let same_face = Arc::ptr_eq(&old, now) || same_but_longer(&old.block, &now.block);
-        let now_lens = lens(&self.feed, &now.block);
-        let input_is_same = match &now.block.body {
-            // A text's whole body may be there before its rows are.
-            BlockBody::Text(_) => true,
-            BlockBody::ToolCall(call) if call.input.is_some() => {
-                old_lens.first() == now_lens.first()
-            }
-            _ => true,
-        };
-        let now_len = self.feed.text_len(id);
-        if !same_face || rewritten || !input_is_same || now_len < from {
-            Some(FeedPatch::Update { block: id })
-        } else {
-            (now_len > from).then_some(FeedPatch::AppendText { block: id, from })
-        }
-    }
-
     fn go_turns(&mut self, way: &Way<'_>, patches: &mut Vec<FeedPatch>) {
         let turns = &mut self.feed.turns;
         let asked = way.to.asked();
@@ -448,30 +271,5 @@ impl Moment {
             feed.count_usage(*note);
         }
         self.n_usage_notes = n_notes;
-    }
-}
-
-/// The texts a row shows: of a call its input, then its output; of a spoken answer its pieces.
-fn texts_of(block: &Block) -> impl Iterator<Item = TextIdx> + use<> {
-    let texts = match &block.body {
-        BlockBody::Text(text) => [Some(text.text), None],
-        BlockBody::Thinking(thinking) => [Some(thinking.text), None],
-        BlockBody::ToolCall(call) => [call.input, call.output],
-        BlockBody::Audio { sound, .. } => [*sound, None],
-        _ => [None, None],
-    };
-    texts.into_iter().flatten()
-}
-
-/// Whether two faces of a row are the same but for where its text ends.
-fn same_but_longer(old: &Block, now: &Block) -> bool {
-    match (&old.body, &now.body) {
-        (BlockBody::Text(old_text), BlockBody::Text(now_text)) => {
-            old_text.start == now_text.start
-                && old_text.kind == now_text.kind
-                && old_text.streaming == now_text.streaming
-                && old.event_id == now.event_id
-        }
-        _ => old == now,
     }
 }

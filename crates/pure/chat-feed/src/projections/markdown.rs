@@ -2,36 +2,30 @@
 //!
 //! Title and facts; a heading a turn; prompts quoted; answers as they are; calls with their arguments, changed files as
 //! diffs, results; what sub-agents did as quotes within their call. No text gets out of the place it stands in, see
-//! `prose` and `writer`. Long results and diffs are cut, each with a note of how much is left out. Progress, status and
+//! `prose` and `writer`. The heading of a turn that the user went back behind says so, as far as that is known when it is
+//! written. Long results and diffs are cut, each with a note of how much is left out. Progress, status and
 //! sound are left out: they are of the moment.
+//!
+//! Its top is in `facts`, its turns are in `transcript`, and what events and calls become in `event` and `call`.
 
 mod call;
 mod event;
+mod facts;
 mod prose;
 mod times;
+mod transcript;
 mod writer;
 
-use std::collections::{HashMap, VecDeque};
-
-use chat_event::payload::{Notice, Question, TurnStart, Usage};
+use chat_event::payload::Notice;
 use chat_event::{ChatEvent, Payload};
 
 use super::TextSink;
-use super::conversation::{Block, Conversation, Entry, EntryBody, Tree};
-use super::plain::body_text;
-use super::summary::usage::{TurnUsage, UsageNote};
+use super::conversation::Conversation;
 use super::two_sources::{Told, TwoSources};
 use crate::renderer::seen::hash;
 use crate::retries::{Retries, is_retry};
-use crate::took::took_ms;
-use times::{duration, utc};
-use writer::{Writer, code, words};
-
-/// So many questions may wait for their answers.
-const MOST_ASKED: usize = 256;
-
-/// Lines that no rule knows are shown up to here.
-const RAW_BYTES: usize = 2 * 1024;
+use transcript::{RAW_BYTES, Transcript};
+use writer::Writer;
 
 /// The transcript of a log.
 ///
@@ -98,6 +92,7 @@ impl Markdown {
             }
         };
         self.transcript.facts.note(event);
+        self.transcript.set_backs.note(event);
         self.note_retries(event, sink);
         if let Payload::Usage(usage) = &event.payload {
             let turn = event.turn_id.as_deref();
@@ -169,377 +164,5 @@ impl Markdown {
         transcript.head(&mut out);
         out.finish();
         false
-    }
-}
-
-/// What stands at the top.
-#[derive(Debug, Default)]
-struct Facts {
-    title: Option<String>,
-    prompt: Option<String>,
-    agent: Option<String>,
-    model: Option<String>,
-    cwd: Option<String>,
-    is_cwd_guessed: bool,
-    git_branch: Option<String>,
-    started_ms: Option<i64>,
-}
-
-impl Facts {
-    fn note(&mut self, event: &ChatEvent) {
-        if self.started_ms.is_none() {
-            self.started_ms = event.timestamp.filter(|&ms| ms > 0);
-        }
-        match &event.payload {
-            Payload::SessionStart(start) => {
-                let keep = |old: &mut Option<String>, new: &Option<String>| {
-                    if let Some(new) = new.as_ref().filter(|new| !new.is_empty()) {
-                        *old = Some(new.clone());
-                    }
-                };
-                keep(&mut self.title, &start.title);
-                keep(&mut self.agent, &start.agent);
-                keep(&mut self.model, &start.model);
-                let had_none = self.cwd.is_none();
-                if start.tells_cwd(self.cwd.as_deref(), &mut self.is_cwd_guessed) {
-                    keep(&mut self.cwd, &start.cwd);
-                }
-                if had_none {
-                    keep(&mut self.git_branch, &start.git_branch);
-                }
-            }
-            Payload::UserMessage(message)
-                if event.parent_tool_call_id.is_none() && self.prompt.is_none() =>
-            {
-                self.prompt = chat_event::gist::title(&message.text.preview());
-            }
-            _ => {}
-        }
-    }
-}
-
-/// Where the transcript stands.
-#[derive(Debug, Default)]
-struct Transcript {
-    facts: Facts,
-    has_head: bool,
-    n_turns: u32,
-    turn: Option<u64>,
-    /// The turns that have a heading: two may be open, and what is said of one comes between what is said of the other.
-    turns: HashMap<u64, TurnFacts>,
-    /// What responses used, of turns whose end is not written yet.
-    used: HashMap<u64, TurnUsage>,
-    /// Whether the last that was said was said by the assistant, so that its name need not be said again.
-    assistant_speaks: bool,
-    /// Questions that wait for their answers, by their request.
-    asked: VecDeque<(String, Vec<Question>)>,
-}
-
-/// What is known of a turn beside its entries.
-#[derive(Debug)]
-struct TurnFacts {
-    number: u32,
-    /// When it began, where an event says so by itself.
-    began_ms: Option<i64>,
-    /// What ended its work, as its end would say it.
-    stopped: Option<&'static str>,
-}
-
-impl Transcript {
-    fn head<S: TextSink>(&mut self, out: &mut Writer<'_, S>) {
-        if std::mem::replace(&mut self.has_head, true) {
-            return;
-        }
-        let facts = &self.facts;
-        let title = facts.title.as_deref().or(facts.prompt.as_deref());
-        out.block(&format!("# {}", words(title.unwrap_or("Session"))));
-        let started = facts.started_ms.map(|ms| format!("- Started: {}", utc(ms)));
-        let told = |name: &str, value: &Option<String>| {
-            let value = value.as_deref().map(code)?;
-            (!value.is_empty()).then(|| format!("- {name}: {value}"))
-        };
-        let lines = [
-            told("Agent", &facts.agent),
-            told("Model", &facts.model),
-            told("Folder", &facts.cwd),
-            told("Branch", &facts.git_branch),
-            started,
-        ];
-        let lines: Vec<String> = lines.into_iter().flatten().collect();
-        if !lines.is_empty() {
-            out.block(&lines.join("\n"));
-        }
-    }
-
-    fn tree<S: TextSink>(&mut self, tree: &Tree, sink: &mut S) {
-        let Some(entry) = tree.root() else { return };
-        let mut out = Writer::new(sink);
-        self.head(&mut out);
-        self.begin_turn(entry, &mut out);
-        self.entry(tree, entry, &mut out);
-        out.finish();
-    }
-
-    /// The heading of a turn, before the first thing that is said in it.
-    fn begin_turn<S: TextSink>(&mut self, entry: &Entry, out: &mut Writer<'_, S>) {
-        let (start, began_ms) = match &entry.body {
-            EntryBody::Response(_) => (None, None),
-            EntryBody::Event(event) => match &event.payload {
-                Payload::TurnStart(start) => (Some(start), event.timestamp),
-                Payload::UserMessage(_)
-                | Payload::UserAudio(_)
-                | Payload::AgentCallback(_)
-                | Payload::Plan(_)
-                | Payload::PermissionRequest(_)
-                | Payload::QuestionRequest(_) => (None, event.timestamp),
-                // What is said of a session stands where it came.
-                _ => return,
-            },
-        };
-        if self.turn == Some(entry.turn) {
-            return;
-        }
-        self.turn = Some(entry.turn);
-        self.assistant_speaks = false;
-        if let Some(known) = self.turns.get(&entry.turn) {
-            return out.block(&format!("## Turn {}, continued", known.number));
-        }
-        self.n_turns += 1;
-        let facts = TurnFacts {
-            number: self.n_turns,
-            began_ms,
-            stopped: None,
-        };
-        self.turns.insert(entry.turn, facts);
-        let task = start.map_or_else(String::new, task_of);
-        out.block(&format!("## Turn {}{task}", self.n_turns));
-    }
-
-    /// Entries lie no deeper than the conversation allows, so calling itself is safe.
-    fn entry<S: TextSink>(&mut self, tree: &Tree, entry: &Entry, out: &mut Writer<'_, S>) {
-        let response = match &entry.body {
-            EntryBody::Event(event) => return self.event(entry, event, out),
-            EntryBody::Response(response) => response,
-        };
-        for block in &response.blocks {
-            match block {
-                Block::Text(text) => {
-                    let text = text.text();
-                    if !text.trim().is_empty() {
-                        self.speaker(entry, out);
-                        out.prose(&text);
-                    }
-                }
-                Block::Thinking(thinking) => {
-                    let text = thinking.text();
-                    if thinking.redacted && text.trim().is_empty() {
-                        out.block("*Thinking, withheld by the provider*");
-                    } else if !text.trim().is_empty() {
-                        self.speaker(entry, out);
-                        out.block("*Thinking*");
-                        out.quoted(|out| out.prose(&text));
-                    }
-                }
-                Block::Call(key) => {
-                    let Some(call) = tree.call(*key) else {
-                        continue;
-                    };
-                    if call.called {
-                        self.speaker(entry, out);
-                    }
-                    call::write_head(out, call);
-                    if !call.children.is_empty() {
-                        self.assistant_speaks = false;
-                        out.quoted(|out| {
-                            for child in tree.within(call) {
-                                self.entry(tree, child, out);
-                            }
-                        });
-                        self.assistant_speaks = true;
-                    }
-                    call::write_outcome(out, call);
-                }
-                Block::Message(event) => {
-                    if let Payload::AgentMessage(message) = &event.payload {
-                        self.speaker(entry, out);
-                        out.block(&format!(
-                            "**Message to** {}",
-                            code(&message.target_agent_id)
-                        ));
-                        out.quoted(|out| out.prose(&body_text(&message.message)));
-                    }
-                }
-                Block::Gone => {}
-            }
-        }
-    }
-
-    /// Who says what follows, where it was another before.
-    fn speaker<S: TextSink>(&mut self, entry: &Entry, out: &mut Writer<'_, S>) {
-        if !std::mem::replace(&mut self.assistant_speaks, true) {
-            let agent = entry.agent_id.as_deref().map(code);
-            let agent = agent.filter(|agent| !agent.is_empty());
-            let agent = agent.map_or_else(String::new, |agent| format!(" {agent}"));
-            out.block(&format!("**Assistant**{agent}"));
-        }
-    }
-
-    fn note_usage(&mut self, turn: u64, event: &ChatEvent, usage: &Usage) {
-        let response = event.response_id.as_deref().map(hash);
-        let of_agent = event.parent_tool_call_id.is_some();
-        let note = UsageNote::of(turn, response, of_agent, usage, event.timestamp);
-        self.used.entry(turn).or_default().take(&note);
-    }
-
-    /// What stops the work of a turn; the failure of a sub-agent does not.
-    fn note_stopped(&mut self, entry: &Entry, how: &'static str) {
-        let turn = self.turns.get_mut(&entry.turn);
-        if let Some(turn) = turn.filter(|_| entry.parent.is_none()) {
-            turn.stopped = Some(how);
-        }
-    }
-
-    fn event<S: TextSink>(&mut self, entry: &Entry, event: &ChatEvent, out: &mut Writer<'_, S>) {
-        match &event.payload {
-            Payload::UserMessage(message) => {
-                self.assistant_speaks = false;
-                event::user_message(message, event.parent_tool_call_id.is_some(), out);
-            }
-            Payload::UserAudio(audio) => {
-                self.assistant_speaks = false;
-                out.block("**User**, spoken");
-                out.quoted(|out| out.prose(&audio.transcription));
-            }
-            Payload::AgentCallback(callback) => {
-                self.assistant_speaks = false;
-                out.block(&format!(
-                    "**Callback from** {}",
-                    code(&callback.from_agent_id)
-                ));
-                out.quoted(|out| out.prose(&body_text(&callback.result)));
-            }
-            Payload::AgentSwitch(switch) => {
-                self.assistant_speaks = false;
-                out.block(&format!(
-                    "**Agent** {} takes over",
-                    code(&switch.to_agent_id)
-                ));
-            }
-            Payload::FileEdit(edit) => call::write_edit(out, edit),
-            Payload::TurnEnd(end) => {
-                let turn = self.turns.get(&entry.turn);
-                let turn = turn.filter(|_| entry.parent.is_none());
-                let began_ms = turn.and_then(|turn| turn.began_ms);
-                let stopped = turn.and_then(|turn| turn.stopped);
-                // Sources without times of their own have the same one everywhere.
-                let took = took_ms(end.duration_ms, began_ms, event.timestamp);
-                let told = end.usage.as_ref().and_then(|usage| usage.parse::<Usage>());
-                let mut used = self.used.remove(&entry.turn).unwrap_or_default();
-                used.take(&UsageNote::at_end(entry.turn, told.as_ref(), end.cost_usd));
-                let outcome = end.outcome.as_deref().or(stopped).unwrap_or("completed");
-                event::turn_end(outcome, took.filter(|&took| took > 0), used.spent(), out);
-            }
-            Payload::Interrupt(interrupt) => {
-                self.note_stopped(entry, "interrupted");
-                out.block(format!("**Interrupted** {}", code(&interrupt.reason)).trim_end());
-            }
-            Payload::ErrorEvent(error) => {
-                self.note_stopped(entry, "failed");
-                out.block(format!("**Error** {}", code(&error.code)).trim_end());
-                call::write_cut(out, "text", &error.message, RAW_BYTES);
-            }
-            Payload::Plan(told) => event::plan(told, out),
-            Payload::PermissionRequest(request) => event::permission_request(request, out),
-            Payload::PermissionResolved(resolved) => event::permission_resolved(resolved, out),
-            Payload::QuestionRequest(request) => {
-                event::question_request(request, out);
-                let asked = (request.request_id.clone(), request.questions.clone());
-                self.asked.push_back(asked);
-                if self.asked.len() > MOST_ASKED {
-                    self.asked.pop_front();
-                }
-            }
-            Payload::QuestionResolved(resolved) => {
-                let asked = |(id, _): &(String, _)| *id == resolved.request_id;
-                let nth = self.asked.iter().position(asked);
-                let asked = nth.and_then(|nth| self.asked.remove(nth));
-                let questions = asked.map_or_else(Vec::new, |(_, questions)| questions);
-                event::question_resolved(resolved, &questions, out);
-            }
-            Payload::Compaction(told) => {
-                out.block(format!("**Context compacted** {}", words(&told.trigger)).trim_end());
-                if let Some(summary) = &told.summary {
-                    out.quoted(|out| out.prose(summary));
-                }
-            }
-            Payload::Notice(notice) => {
-                let level = if notice.level == "warning" {
-                    "Warning"
-                } else {
-                    "Note"
-                };
-                if notice.text.len() > writer::LINE_CHARS {
-                    out.block(&format!("*{level}*"));
-                    out.quoted(|out| out.prose(&notice.text));
-                } else {
-                    out.block(&format!("*{level}:* {}", words(&notice.text)));
-                }
-            }
-            Payload::AudioDone(done) => {
-                let length = done.duration_ms.map(duration).unwrap_or_default();
-                out.block(format!("*Spoken answer* {length}").trim_end());
-            }
-            Payload::SessionEnd(end) => {
-                out.block(format!("*End of the session* {}", words(&end.reason)).trim_end());
-            }
-            Payload::LogGap(gap) => {
-                let (from, to) = (gap.from, gap.to);
-                let what = if gap.n_missing() > 0 {
-                    format!("**Events {from} to {to} are lost:**")
-                } else {
-                    "**A write was cut off, no event is lost:**".to_owned()
-                };
-                out.block(&format!("{what} {}", words(&gap.why)));
-            }
-            Payload::Raw(raw) => event::unread(&raw.format, &raw.value, out),
-            Payload::Unknown { event_type, value } => event::unread(event_type, value, out),
-            Payload::Malformed {
-                event_type, value, ..
-            } => event::unread(event_type, value, out),
-            // Said by the heading, by the entry they are part of, or nothing to be read.
-            Payload::TurnStart(_)
-            | Payload::AssistantChunk(_)
-            | Payload::AssistantDone(_)
-            | Payload::ThinkingChunk(_)
-            | Payload::ThinkingDone(_)
-            | Payload::ToolCall(_)
-            | Payload::ToolInputChunk(_)
-            | Payload::ToolOutputChunk(_)
-            | Payload::ToolResult(_)
-            | Payload::AgentMessage(_)
-            | Payload::AudioChunk(_)
-            | Payload::SessionStart(_)
-            | Payload::SessionStatus(_)
-            | Payload::Progress(_)
-            | Payload::Usage(_)
-            | Payload::Retract(_)
-            | Payload::LogStart(_)
-            | Payload::LogEpoch(_)
-            | Payload::LogEnd(_) => {}
-        }
-    }
-}
-
-fn task_of(start: &TurnStart) -> String {
-    let trigger = match start.trigger.as_str() {
-        "" | "user" => String::new(),
-        trigger => format!(" ({})", words(trigger)),
-    };
-    let task = start.task.as_ref();
-    let label = task.and_then(|task| task.get("label"));
-    let label = label.as_ref().and_then(|label| label.as_str());
-    match label {
-        Some(label) => format!("{trigger}: {}", words(&label)),
-        None => trigger,
     }
 }

@@ -12,8 +12,9 @@
 //! A response whose text goes on after its calls have their results is told as two messages, because a model cannot have
 //! said that before it knew them. A call without a result gets one that says so, because the API refuses it otherwise; a
 //! result whose call is not there becomes a `user` message. Ids and names of tools are changed where the API would refuse
-//! them. Thinking, what sub-agents did, and all that is only shown to people are left out. A compaction without a summary
-//! leaves what was before it: nothing stands in for it.
+//! them. Thinking, what sub-agents did, and all that is only shown to people are left out, and so are turns that the user
+//! went back behind, or that were cleared: the agent knows no more of them. A compaction without a summary leaves what was before it: nothing stands
+//! in for it. One that was gone back behind stays, for it says what was before.
 
 mod call;
 mod message;
@@ -31,6 +32,7 @@ pub use message::{
 use super::conversation::{Block, Call, Conversation, EntryBody, Response, Tree};
 use super::plain::{body_text, result_text};
 use crate::media::Attachment;
+use crate::set_backs::SetBacks;
 
 /// Takes messages as they are finished.
 pub trait MessageSink {
@@ -75,10 +77,11 @@ pub fn to_openai_messages(events: &[ChatEvent]) -> Vec<OpenAiMessage> {
 ///
 /// The newest 32 MiB or so of the conversation are kept, because what comes later may still change them; older messages
 /// go to the sink. What comes too late for its message is a message of its own; a `retract` that comes too late changes
-/// nothing.
+/// nothing, nor does a set-back.
 #[derive(Debug, Default)]
 pub struct OpenAiMessages {
     conversation: Conversation,
+    set_backs: SetBacks<u64, u64>,
 }
 
 impl OpenAiMessages {
@@ -91,15 +94,19 @@ impl OpenAiMessages {
     pub fn with_window(window_bytes: usize) -> Self {
         OpenAiMessages {
             conversation: Conversation::with_window(window_bytes),
+            set_backs: SetBacks::default(),
         }
     }
 
     /// Takes the next event; messages that are finished go to `sink`.
     pub fn push(&mut self, event: &ChatEvent, sink: &mut impl MessageSink) {
-        if event.parent_tool_call_id.is_some()
-            || !is_said(&event.payload)
-            || !self.conversation.is_new(event)
-        {
+        let sets_back = matches!(&event.payload, Payload::Notice(_));
+        let is_said = event.parent_tool_call_id.is_none() && is_said(&event.payload);
+        if !(is_said || sets_back) || !self.conversation.is_new(event) {
+            return;
+        }
+        self.set_backs.note_all(event);
+        if sets_back {
             return;
         }
         if let Payload::Compaction(compaction) = &event.payload {
@@ -109,14 +116,16 @@ impl OpenAiMessages {
             self.conversation.forget();
             sink.restart();
         }
+        let set_backs = &self.set_backs;
         self.conversation
-            .push(event, &mut |tree| write_tree(&tree, sink));
+            .push(event, &mut |tree| write_tree(&tree, set_backs, sink));
     }
 
     /// The log is at its end: gives what is left.
     pub fn finish(&mut self, sink: &mut impl MessageSink) {
+        let set_backs = &self.set_backs;
         self.conversation
-            .finish(&mut |tree| write_tree(&tree, sink));
+            .finish(&mut |tree| write_tree(&tree, set_backs, sink));
     }
 }
 
@@ -166,9 +175,14 @@ fn is_said(payload: &Payload) -> bool {
     }
 }
 
-fn write_tree(tree: &Tree, sink: &mut impl MessageSink) {
+fn write_tree(tree: &Tree, set_backs: &SetBacks<u64, u64>, sink: &mut impl MessageSink) {
     let Some(entry) = tree.root() else { return };
+    let is_left = set_backs.of(&entry.turn).is_some();
     match &entry.body {
+        EntryBody::Event(event) if matches!(event.payload, Payload::Compaction(_)) => {
+            write_event(event, sink);
+        }
+        EntryBody::Response(_) | EntryBody::Event(_) if is_left => {}
         EntryBody::Response(response) => write_response(tree, response, sink),
         EntryBody::Event(event) => write_event(event, sink),
     }

@@ -2,7 +2,8 @@
 //!
 //! Shape: [`SessionSummary`], in JSON with camelCase names. Times are Unix epoch milliseconds, and of no use where a
 //! source has none. What was taken back by a `retract` does not count. Calls, errors and changed files are those of the
-//! sub-agents, too.
+//! sub-agents, too. Turns that the user went back behind count, for they were worked and paid for; but not what they did to
+//! files where the agent put these back.
 
 mod counted;
 mod told;
@@ -57,6 +58,8 @@ pub struct SessionSummary {
     pub outcome: Option<SessionOutcome>,
     /// Turns.
     pub turns: u64,
+    /// How many of them the user went back behind.
+    pub undone_turns: u64,
     /// Prompts of people.
     pub user_messages: u64,
     /// Assistant messages of the main conversation.
@@ -159,8 +162,8 @@ pub fn to_session_summary(events: &[ChatEvent]) -> SessionSummary {
 
 /// Counts a log event by event.
 ///
-/// The newest 32 MiB or so of the session are kept, because a `retract` may still take them out; older ones are counted
-/// for good.
+/// The newest 32 MiB or so of the session are kept, because a `retract` may still take them out, and a set-back put files
+/// back; older ones are counted for good.
 #[derive(Debug, Default)]
 pub struct SessionSummarizer {
     conversation: Conversation,
@@ -187,10 +190,11 @@ impl SessionSummarizer {
         if !self.conversation.is_new(event) {
             return;
         }
+        self.told.set_backs.note(event);
         if makes_entries(&event.payload) {
-            let counted = &mut self.counted;
+            let (counted, set_backs) = (&mut self.counted, &self.told.set_backs);
             self.conversation.push(event, &mut |tree| {
-                counted.add(tree.entries(), tree.calls());
+                counted.add(tree.entries(), tree.calls(), set_backs);
             });
         }
         self.told.note(event, self.conversation.turn());
@@ -200,7 +204,7 @@ impl SessionSummarizer {
     pub fn summary(&self) -> SessionSummary {
         let mut counted = self.counted.clone();
         let (entries, calls) = self.conversation.open();
-        counted.add(entries, calls);
+        counted.add(entries, calls, &self.told.set_backs);
         let told = &self.told;
         let (started_ms, ended_ms) = told.span_ms.unzip();
         let between = || u64::try_from(ended_ms?.checked_sub(started_ms?)?).ok();
@@ -222,6 +226,7 @@ impl SessionSummarizer {
             busy_ms: told.busy_ms,
             outcome: told.outcome(),
             turns: told.turns.len() as u64,
+            undone_turns: told.undone_turns(),
             user_messages: counted.user_messages,
             responses: counted.responses,
             sub_agent_responses: counted.sub_agent_responses,

@@ -1,24 +1,29 @@
 //! From the parser's events to nodes.
+//!
+//! Texts are in `texts`, links in `links`, and web addresses that stand in texts are found in `addresses`.
+
+mod addresses;
+mod links;
+mod texts;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
+use super::definitions;
 use super::nodes::{Element, Kind, Nodes};
-use super::{definitions, outdented};
 use crate::block::Align;
-use crate::link::{Link, Target};
-use crate::marks::{self, Stretch};
+use addresses::addresses;
+use links::OpenLink;
+pub(super) use texts::{code_lines, plain, rule};
+use texts::{marked, said};
 
 /// Deeper elements are left out, and what is in them stays: no document is nested so deeply, and browsers mind.
 const MOST_DEPTH: usize = 24;
 
 /// Blocks with more nodes are shown without markup.
 const MOST_NODES: usize = 20_000;
-
-/// Of an address that is not linked, so much is shown behind its label.
-const ASIDE_CHARS: usize = 80;
 
 /// What the parser must be told of a block.
 pub(super) struct Block {
@@ -28,61 +33,6 @@ pub(super) struct Block {
     /// The number of its first item.
     pub(super) number: Option<u64>,
     pub(super) open: bool,
-}
-
-pub(super) fn rule() -> Nodes {
-    let mut nodes = Nodes::default();
-    nodes.push(Kind::Rule, "");
-    nodes
-}
-
-/// A paragraph without markup.
-pub(super) fn plain(text: &str) -> Nodes {
-    let mut nodes = Nodes::default();
-    nodes.open(Element::Paragraph);
-    said(&mut nodes, text);
-    nodes.close();
-    nodes
-}
-
-/// Lines of code, one element each.
-pub(super) fn code_lines(source: &str, indent: usize) -> Nodes {
-    let mut nodes = Nodes::default();
-    for line in source.split_inclusive('\n') {
-        let content = outdented(line, indent);
-        let content = content.strip_suffix('\n').unwrap_or(&content);
-        let content = content.strip_suffix('\r').unwrap_or(content);
-        nodes.open(Element::CodeLine);
-        marked(&mut nodes, content);
-        if line.ends_with('\n') {
-            nodes.text_node("\n");
-        }
-        nodes.close();
-    }
-    nodes
-}
-
-/// Text with what cannot be seen marked.
-fn marked(nodes: &mut Nodes, text: &str) {
-    put(nodes, marks::stretches(text));
-}
-
-/// The same of sentences.
-fn said(nodes: &mut Nodes, text: &str) {
-    put(nodes, marks::stretches_of_sentences(text));
-}
-
-fn put<'t>(nodes: &mut Nodes, stretches: impl Iterator<Item = Stretch<'t>>) {
-    for stretch in stretches {
-        match stretch {
-            Stretch::Plain(plain) => nodes.text_node(plain),
-            Stretch::Hidden(char) => {
-                nodes.open(Element::Mark);
-                nodes.text_node(&marks::name(char));
-                nodes.close();
-            }
-        }
-    }
 }
 
 pub(super) fn nodes(source: &str, block: &Block) -> Nodes {
@@ -139,15 +89,6 @@ struct Builder<'b> {
     in_head: bool,
     in_body: bool,
     n_lists: usize,
-}
-
-struct OpenLink {
-    target: Target,
-    address: String,
-    /// How many bytes of words there were when its label began.
-    from: usize,
-    is_image: bool,
-    linked: bool,
 }
 
 impl<'b> Builder<'b> {
@@ -342,56 +283,6 @@ impl<'b> Builder<'b> {
         }
     }
 
-    fn start_link(&mut self, address: &str, is_image: bool) {
-        let target = Target::of(address);
-        // A link in a link is only its label.
-        let linked = match &target {
-            Target::Link(link) if self.links.is_empty() => {
-                self.open(Element::Link(link.caution), &link.href);
-                true
-            }
-            Target::Link(_) | Target::Path | Target::Text => false,
-        };
-        self.links.push(OpenLink {
-            target,
-            address: address.to_owned(),
-            from: self.nodes.words().len(),
-            is_image,
-            linked,
-        });
-    }
-
-    fn end_link(&mut self) {
-        let Some(open) = self.links.pop() else { return };
-        let label = self.nodes.words()[open.from..].to_owned();
-        if label.is_empty() {
-            self.nodes
-                .text_node(if open.is_image { "image" } else { "link" });
-        }
-        match &open.target {
-            Target::Link(link) if link.is_shown_by(&label) => {}
-            Target::Link(link) => self.aside(&link.host),
-            Target::Path | Target::Text => {
-                if !open.address.is_empty() && open.address != label {
-                    let mut short: String = open.address.chars().take(ASIDE_CHARS).collect();
-                    if short.len() < open.address.len() {
-                        short.push('…');
-                    }
-                    self.aside(&short);
-                }
-            }
-        }
-        if open.linked {
-            self.close();
-        }
-    }
-
-    fn aside(&mut self, text: &str) {
-        self.nodes.open(Element::Aside);
-        marked(&mut self.nodes, &format!(" ({text})"));
-        self.nodes.close();
-    }
-
     /// Brings the pending text into the list, its addresses as links.
     fn flush(&mut self) {
         if self.pending.is_empty() {
@@ -427,61 +318,4 @@ fn align_of(alignment: Alignment) -> Align {
         Alignment::Center => Align::Center,
         Alignment::Right => Align::End,
     }
-}
-
-/// The web addresses that stand in a text (GitHub Flavored Markdown 0.29, 6.9, without `www.` and mail addresses).
-fn addresses(text: &str) -> impl Iterator<Item = (Range<usize>, Link)> {
-    let mut from = 0;
-    std::iter::from_fn(move || {
-        loop {
-            let start = from + text[from..].find("http")?;
-            from = start + "http".len();
-            let before = text[..start].chars().next_back();
-            let rest = &text[start..];
-            let is_one = rest.starts_with("http://") || rest.starts_with("https://");
-            if !is_one || before.is_some_and(char::is_alphanumeric) {
-                continue;
-            }
-            let len = rest.find(ends_address).unwrap_or(rest.len());
-            let len = without_punctuation(&rest[..len]);
-            from = start + len.max("http".len());
-            if let Target::Link(link) = Target::of(&rest[..len]) {
-                return Some((start..start + len, link));
-            }
-        }
-    })
-}
-
-/// Whether no address goes on with this. Sentences of full width stand around an address without a space.
-fn ends_address(char: char) -> bool {
-    let is_wide = matches!(
-        char,
-        '\u{2018}'..='\u{201f}'
-            | '…'
-            | '\u{3001}'..='\u{3003}'
-            | '\u{3008}'..='\u{3011}'
-            | '\u{3014}'..='\u{301f}'
-            | '！' | '（' | '）' | '，' | '．' | '：' | '；' | '？' | '［' | '］'
-            | '\u{ff5b}'..='\u{ff65}'
-    );
-    is_wide
-        || char.is_whitespace()
-        || matches!(char, '<' | '>' | '"' | '`')
-        || marks::is_hidden(char)
-}
-
-/// Length of an address without what belongs to the sentence around it.
-fn without_punctuation(address: &str) -> usize {
-    let mut len = address.len();
-    let count = |char: char| address.matches(char).count();
-    let mut unmatched = count(')').saturating_sub(count('('));
-    while let Some(last) = address[..len].chars().next_back() {
-        match last {
-            '?' | '!' | '.' | ',' | ':' | '*' | '_' | '~' | '\'' | ';' => {}
-            ')' if unmatched > 0 => unmatched -= 1,
-            _ => break,
-        }
-        len -= last.len_utf8();
-    }
-    len
 }

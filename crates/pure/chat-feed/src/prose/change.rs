@@ -22,9 +22,9 @@ use crate::link::Caution;
 /// | 8 … | an element begins | its level or alignment; else the length of its word |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Where.
+    /// Where it begins.
     pub place: Vec<u32>,
-    /// What.
+    /// What is done there.
     pub codes: Vec<u32>,
     /// Its words.
     pub words: String,

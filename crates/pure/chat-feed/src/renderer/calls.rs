@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_event::payload::{
-    FileEdit, ToolCall, ToolInputChunk, ToolOutputChunk, ToolResult, is_empty_handed,
-};
+use chat_event::payload::{FileEdit, ToolCall, ToolInputChunk, ToolOutputChunk, ToolResult};
 use chat_event::{ChatEvent, Json};
 
 use super::ChatRenderer;
@@ -142,13 +140,15 @@ impl ChatRenderer {
         let call = self.call(id);
         let ends = call.background && !result.goes_on();
         let comes_late = ends
-            || call.result.as_ref().is_some_and(|first| {
-                is_empty_handed(first, call.error.as_ref()) && !result.is_empty_handed()
-            });
+            || call
+                .result
+                .as_ref()
+                .is_some_and(|first| result.stands_for(first, call.error.as_ref()));
         if let Some(first) = call.result.as_ref().filter(|_| !comes_late) {
             // The first result stands; another one that says something else is counted. That it only began is no news of what
             // is over.
-            let is_other = *first != result.result || call.error != result.error;
+            let is_other =
+                (*first != result.result || call.error != result.error) && !result.is_bare();
             if is_other && (call.background || !result.goes_on()) {
                 self.call_mut(id).conflicts += 1;
                 self.update(id);

@@ -15,6 +15,7 @@ impl ChatRenderer {
         self.check_turns_and_calls()?;
         self.check_texts()?;
         self.check_counts()?;
+        self.check_undone()?;
         for block in self.feed.rows() {
             self.check_nothing_waits(block)?;
             self.check_waits(block)?;
@@ -135,6 +136,22 @@ impl ChatRenderer {
             if told != counted && !is_full {
                 return Err(format!(
                     "turn {turn_idx} says {told:?} of its edits, its rows {counted:?}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Those turns are undone of which a row says so that is there.
+    fn check_undone(&self) -> Result<(), String> {
+        for (turn_idx, turn) in self.feed.turns().iter().enumerate() {
+            let told = turn.id.as_deref().and_then(|id| self.undone(id));
+            let by = turn.undone.map(|undone| undone.by);
+            let is_told = by.is_none_or(|by| self.feed.contains(by));
+            if !is_told || (turn.undone != told && !self.closed) {
+                return Err(format!(
+                    "turn {turn_idx} is undone: {:?}, its notices say {told:?}",
+                    turn.undone
                 ));
             }
         }

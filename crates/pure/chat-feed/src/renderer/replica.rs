@@ -154,5 +154,6 @@ rest!(
     rows_of_ids,
     newest_usage,
     retries,
+    set_backs,
     closed
 );

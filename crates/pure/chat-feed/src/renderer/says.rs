@@ -258,11 +258,15 @@ impl ChatRenderer {
             line: notice.line,
             source: notice.source.clone(),
         };
-        self.row_of_damage(event, body);
+        let row = self.row_of_damage(event, body);
+        // Most have no more to say.
+        if !notice.extra.is_empty() {
+            self.set_back(row, notice);
+        }
     }
 
     /// Lines in a row that cannot be read are one damaged place, and so is the gap that they leave in the count of events.
-    fn row_of_damage(&mut self, event: &ChatEvent, body: BlockBody) {
+    fn row_of_damage(&mut self, event: &ChatEvent, body: BlockBody) -> BlockId {
         let place = self.place(event);
         let before = self.end_of(&place);
         let goes_on = before.is_some_and(|before| self.feed.block(before).body.is_damage());
@@ -271,7 +275,7 @@ impl ChatRenderer {
             session.damaged_places = session.damaged_places.saturating_add(1);
             self.session_changed();
         }
-        self.insert(&place, body);
+        self.insert(&place, body)
     }
 
     pub(super) fn raw(&mut self, event: &ChatEvent, label: String, value: &Json) {

@@ -121,8 +121,8 @@ fn folded_product(left: u64, right: u64) -> u64 {
 /// A map by hashes: [`hash_of_id`] or [`hash`], mostly.
 pub(crate) type ByHash<V> = HashMap<u64, V, Keyed>;
 
-/// Hashes what is a hash already, or short: one multiplication a word by a number that is another in each map, so that nobody who writes
-/// a log can have its ids meet in one place. (The standard hasher was a tenth of reducing an event.)
+/// Hashes what is a hash already, or short: one multiplication a word by a number that is another in each map, so that
+/// nobody who writes a log can have its ids meet in one place. (The standard hasher was a tenth of reducing an event.)
 #[derive(Clone, Debug)]
 pub(crate) struct Keyed(u64);
 

@@ -34,6 +34,7 @@ impl ChatRenderer {
         let (turn, parent) = (block.turn, block.parent);
         match &block.body {
             BlockBody::Permission(_) | BlockBody::Question(_) => return self.forget_ask(id),
+            BlockBody::Notice { .. } => return self.set_back_is_taken_back(id),
             BlockBody::ToolCall(_) => {
                 self.open_around(id).calls.remove(&id);
                 self.leaves_background(id, ToolStatus::NoResult);

@@ -81,6 +81,7 @@ impl ChatRenderer {
         let named = id.is_some() || !trigger.is_empty();
         self.n_numbered_turns += u32::from(named);
         let number = if named { self.n_numbered_turns } else { 0 };
+        let undone = id.and_then(|id| self.undone(id));
         self.feed.turns.push(Turn {
             id: id.map(Into::into),
             number,
@@ -96,6 +97,7 @@ impl ChatRenderer {
             files: 0,
             lines_added: 0,
             lines_removed: 0,
+            undone,
         });
         if let Some(history) = &mut self.feed.history {
             history.turn_came();

@@ -2,15 +2,18 @@
 //!
 //! What is counted at each change follows how many sessions work or wait, and not how many there are.
 
+use std::cell::RefCell;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use super::arranged::{Arranged, in_order};
 use super::filter::haystack_of;
+use super::settled::Settled;
 use super::{Clock, Filter, Row, Section};
 
 /// So many changes at once are sorted with all the rest; fewer are put in their places.
-const FEW: usize = 32;
+pub(super) const FEW: usize = 32;
 
 /// All sessions, the newest first.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +25,8 @@ pub struct Rows {
     /// The agents and projects that sessions have, with how many have each.
     agents: Values,
     projects: Values,
+    /// Where those stand that do not move, as they were shown last.
+    settled: RefCell<Option<Settled>>,
 }
 
 /// Values with how many have each; and how often one came or went.
@@ -68,55 +73,6 @@ impl Entry {
     }
 }
 
-/// The sessions that are shown, in their sections; none of these is empty.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Arranged {
-    /// Sections in their order, each with its sessions in theirs.
-    pub sections: Vec<(Section, Vec<Rc<Row>>)>,
-    /// How many are shown.
-    pub n_shown: usize,
-}
-
-impl Arranged {
-    /// Lets those that were shown `before` stand where they stood then, as they are now. Who began to need an answer, and
-    /// who is new, stands where it belongs; where many are new, as when the list is read, all do.
-    pub fn hold<'b>(&mut self, before: &'b Arranged) {
-        let placed = |(section, rows): &'b (Section, Vec<Rc<Row>>)| {
-            let section = *section;
-            rows.iter().map(move |row| (row.id.as_str(), section))
-        };
-        let stood: HashMap<&str, Section> = before.sections.iter().flat_map(placed).collect();
-        let mut held: HashMap<&str, Rc<Row>> = HashMap::with_capacity(stood.len());
-        let mut others = Vec::new();
-        for (section, rows) in &self.sections {
-            for row in rows {
-                match stood.get_key_value(row.id.as_str()) {
-                    Some((id, stood)) if *section != Section::NeedsYou || stood == section => {
-                        held.insert(*id, row.clone());
-                    }
-                    Some(_) | None => others.push((*section, row.clone())),
-                }
-            }
-        }
-        if others.len() > FEW {
-            return;
-        }
-        let mut sections: [Vec<Rc<Row>>; Section::ALL.len()] = Default::default();
-        for (section, rows) in &before.sections {
-            let rows = rows.iter().filter_map(|row| held.remove(row.id.as_str()));
-            sections[*section as usize].extend(rows);
-        }
-        for (section, row) in others {
-            let rows = &mut sections[section as usize];
-            let place_ms = row.place_ms(section);
-            let at = rows.iter().position(|one| one.place_ms(section) < place_ms);
-            rows.insert(at.unwrap_or(rows.len()), row);
-        }
-        let sections = Section::ALL.into_iter().zip(sections);
-        self.sections = sections.filter(|(_, rows)| !rows.is_empty()).collect();
-    }
-}
-
 impl Rows {
     /// The ids of all sessions.
     pub fn ids(&self) -> BTreeSet<String> {
@@ -126,7 +82,13 @@ impl Rows {
     /// Takes what is new or changed, and the ids of what went.
     pub fn take(&mut self, changed: Vec<Row>, gone: &[String]) {
         let is_few = changed.len() + gone.len() <= FEW;
+        if !is_few {
+            self.settled.take();
+        }
         for id in gone {
+            if self.by_id.contains_key(id) {
+                self.moves(id);
+            }
             if let Some(old) = self.by_id.remove(id) {
                 self.uncount(&old);
                 if is_few {
@@ -135,6 +97,7 @@ impl Rows {
             }
         }
         for row in changed {
+            self.moves(&row.id);
             let entry = Rc::new(Entry {
                 haystack: haystack_of(&row),
                 row: Rc::new(row),
@@ -156,6 +119,20 @@ impl Rows {
         if !is_few {
             self.order = self.by_id.values().cloned().collect();
             self.order.sort_by(|one, other| one.key().cmp(&other.key()));
+        }
+    }
+
+    /// Something comes of a session, or it goes: where it stood still, where all stand is looked for anew.
+    fn moves(&mut self, id: &str) {
+        let settled = self.settled.get_mut();
+        let Some(now) = settled else { return };
+        if !now.moving.contains(id) {
+            match self.by_id.contains_key(id) {
+                true => *settled = None,
+                false => {
+                    now.moving.insert(id.to_owned());
+                }
+            }
         }
     }
 
@@ -228,28 +205,42 @@ impl Rows {
             })
     }
 
-    /// The sessions that a filter shows, in their sections.
+    /// The sessions that a filter shows, in their sections. It costs what moves: all are gone through where one changed that
+    /// stood still, or where something else is to be shown.
     pub fn arrange(&self, filter: &Filter, clock: Clock) -> Arranged {
-        let mut sections: [Vec<Rc<Row>>; Section::ALL.len()] = Default::default();
-        let mut n_shown = 0;
         let shows_all = filter.is_empty();
-        for entry in &self.order {
-            if shows_all || filter.shows(&entry.row, &entry.haystack, clock.now_ms) {
-                let section = Section::of(&entry.row, clock);
-                sections[section as usize].push(entry.row.clone());
-                n_shown += 1;
-            }
+        let shows = |row: &Row| {
+            let entry = || self.by_id.get(&row.id);
+            shows_all
+                || entry().is_some_and(|entry| filter.shows(row, &entry.haystack, clock.now_ms))
+        };
+        let mut settled = self.settled.borrow_mut();
+        let kept = settled
+            .take()
+            .filter(|it| it.holds(filter, clock, |id| self.get(id)));
+        let settled =
+            settled.insert(kept.unwrap_or_else(|| Settled::of(self.iter(), filter, clock, shows)));
+        let mut moving: [Vec<Rc<Row>>; Section::ALL.len()] = Default::default();
+        let rows = settled.moving.iter().filter_map(|id| self.get(id));
+        for row in rows.filter(|row| shows(row)) {
+            moving[Section::of(row, clock) as usize].push(row.clone());
         }
-        // The others are in their order already.
-        let running = Section::Running;
-        sections[running as usize].sort_by(|one, other| {
-            let key = |row: &Row| Reverse(row.place_ms(running));
-            (key(one), &one.id).cmp(&(key(other), &other.id))
-        });
-        let sections = Section::ALL.into_iter().zip(sections);
+        let mut sections = settled.sections.clone();
+        for ((section, rows), moving) in Section::ALL.into_iter().zip(&mut sections).zip(moving) {
+            if moving.is_empty() {
+                continue;
+            }
+            let mut all = moving;
+            all.extend(rows.iter().cloned());
+            all.sort_by(|one, other| {
+                let key = |row: &Row| Reverse(row.place_ms(section));
+                (key(one), &one.id).cmp(&(key(other), &other.id))
+            });
+            *rows = Rc::new(all);
+        }
         Arranged {
-            sections: sections.filter(|(_, rows)| !rows.is_empty()).collect(),
-            n_shown,
+            n_shown: sections.iter().map(|rows| rows.len()).sum(),
+            sections: in_order(sections),
         }
     }
 

@@ -2,23 +2,22 @@
 //!
 //! Almost all output is only added to; it is kept as text with runs. The first move of the cursor back into a line turns
 //! it into cells, one for each column.
+//!
+//! What lies in one column is in `cell`.
+
+mod cell;
 
 use unicode_width::UnicodeWidthChar;
 
 use super::style::{Color, Style};
 use super::{Line, Run};
+use cell::{Cell, ERASED, FILLED, loosen, loosen_from, mark, mark_size, push_char, push_wide};
 
 /// More of one line is not kept, only counted: nobody reads on, and laying it out would take seconds.
 pub(crate) const MOST_COLUMNS: usize = 4_000;
-/// So many combining characters are kept on one cell: signs of any script, and emoji, have fewer.
-const MOST_MARKS: usize = 16;
+
 /// Tab stops, as every terminal begins with them.
 const TAB_COLUMNS: usize = 8;
-
-/// A cell that was erased or jumped over. Controls are never printed, so they can stand for this and the next.
-const ERASED: char = '\0';
-/// A column that the character before it reaches into: the rest of a tab, or of a wide character.
-const FILLED: char = '\u{1}';
 
 /// Where the cursor is in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,35 +26,6 @@ pub(super) enum Column {
     End,
     /// In this column.
     At(usize),
-}
-
-/// One column.
-#[derive(Clone, Debug)]
-struct Cell {
-    char: char,
-    style: Style,
-    /// Combining characters on it. Hardly any cell has some, so for all the others they take but one word.
-    #[allow(clippy::box_collection)]
-    marks: Option<Box<String>>,
-}
-
-impl Cell {
-    fn new(char: char, style: Style) -> Cell {
-        Cell {
-            char,
-            style,
-            marks: None,
-        }
-    }
-
-    /// An erased column has the ground that was set, and nothing else.
-    fn erased(style: Style) -> Cell {
-        let style = Style {
-            background: style.background,
-            ..Style::default()
-        };
-        Cell::new(ERASED, style)
-    }
 }
 
 /// A line.
@@ -318,80 +288,5 @@ impl Row {
         }
         line.stderr = line.runs.first().is_some_and(|run| run.style.stderr());
         line
-    }
-}
-
-/// Adds one character at the end; returns how many bytes were left out.
-fn push_char(cells: &mut Vec<Cell>, char: char, style: Style) -> u64 {
-    let width = match char {
-        '\t' => TAB_COLUMNS - cells.len() % TAB_COLUMNS,
-        _ => char.width().unwrap_or(0),
-    };
-    match width {
-        0 => mark(cells, cells.len(), char, style),
-        _ => {
-            push_wide(cells, char, width, style);
-            0
-        }
-    }
-}
-
-fn push_wide(cells: &mut Vec<Cell>, char: char, width: usize, style: Style) {
-    cells.push(Cell::new(char, style));
-    for _ in 1..width {
-        cells.push(Cell::new(FILLED, style));
-    }
-}
-
-/// Puts a combining character on the one before the column; in an empty line it stands for itself, and with nothing before
-/// it it is left out. Returns how many bytes were left out.
-fn mark(cells: &mut Vec<Cell>, column: usize, char: char, style: Style) -> u64 {
-    if cells.is_empty() {
-        cells.push(Cell::new(char, style));
-        return 0;
-    }
-    let mut at = column.min(cells.len());
-    while at > 0 && cells[at - 1].char == FILLED {
-        at -= 1;
-    }
-    if let Some(cell) = at.checked_sub(1).and_then(|before| cells.get_mut(before)) {
-        let marks = cell.marks.get_or_insert_default();
-        if marks.chars().count() < MOST_MARKS {
-            marks.push(char);
-            return 0;
-        }
-    }
-    char.len_utf8() as u64
-}
-
-/// What a combining character takes beside its cell.
-fn mark_size(char: char) -> usize {
-    match char.width() {
-        Some(0) => size_of::<String>() + char.len_utf8(),
-        _ => 0,
-    }
-}
-
-/// Parts the character that reaches over a column from what is at it: both halves become blank.
-fn loosen(cells: &mut [Cell], column: usize) {
-    if cells.get(column).is_some_and(|cell| cell.char == FILLED) {
-        let mut head = column;
-        while head > 0 && cells[head].char == FILLED {
-            head -= 1;
-        }
-        let style = cells[head].style;
-        cells[head..column].fill(Cell::erased(style));
-    }
-    loosen_from(cells, column + 1);
-    loosen_from(cells, column);
-}
-
-/// What is at a column and belongs to a character before it becomes blank.
-fn loosen_from(cells: &mut [Cell], column: usize) {
-    for cell in cells.iter_mut().skip(column) {
-        if cell.char != FILLED {
-            return;
-        }
-        *cell = Cell::erased(cell.style);
     }
 }

@@ -6,6 +6,7 @@ use super::line::first_line;
 use super::{ToolKind, ToolStatus};
 use crate::block::ToolCallBlock;
 use crate::long_text;
+use crate::media::Attachment;
 use crate::units;
 
 /// What is said of a text that has no line.
@@ -67,8 +68,15 @@ impl ToolCallBlock {
             (_, None, None, Some(error)) => {
                 first_line(long_text::untagged(&error.message)).to_owned()
             }
-            (_, None, None, None) => self.result.as_ref().map_or_else(String::new, size_of),
+            (_, None, None, None) => self.size(),
         }
+    }
+
+    /// How much it gave; of one that gave pictures and no words, what they are.
+    fn size(&self) -> String {
+        let size = self.result.as_ref().map_or_else(String::new, size_of);
+        let attachments = self.attachments.as_ref().filter(|_| size == EMPTY);
+        attachments.and_then(kind_of).unwrap_or(size)
     }
 
     /// Whether a search found one file, and names it: where it lies is long, and its line has its words to say.
@@ -80,7 +88,7 @@ impl ToolCallBlock {
     /// A summary that is the first of what the tool gave, where that is written for programs: what of it is words, else
     /// how much there is.
     pub(super) fn told_plainly(&self, summary: &str) -> String {
-        let size = || self.result.as_ref().map_or_else(String::new, size_of);
+        let size = || self.size();
         if summary.starts_with('<') {
             let words = without_tags(first_line(summary));
             let words = words.trim();
@@ -130,9 +138,42 @@ fn size_of(result: &Json) -> String {
     }
 }
 
+/// What is attached, in a word.
+fn kind_of(attachments: &Json) -> Option<String> {
+    let attached = Attachment::list(Some(attachments));
+    let (kind, _) = attached.first()?.media_type.split_once('/')?;
+    let kind = match kind {
+        "image" | "audio" | "video" => kind,
+        _ => "file",
+    };
+    Some(match attached.len() {
+        1 => kind.to_owned(),
+        n => format!("{n} attachments"),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_attached_is_named() {
+        let png = r#"{"mediaType":"image/png","data":"AA=="}"#;
+        for (attachments, kind) in [
+            (format!("[{png}]"), Some("image")),
+            (format!("[{png},{png}]"), Some("2 attachments")),
+            ("[]".to_owned(), None),
+            ("7".to_owned(), None),
+        ] {
+            let attachments: Json = serde_json::from_str(&attachments).unwrap();
+            assert_eq!(
+                kind_of(&attachments).as_deref(),
+                kind,
+                "{}",
+                attachments.as_text()
+            );
+        }
+    }
 
     #[test]
     fn tags_go_and_words_stay_once() {

@@ -113,7 +113,7 @@ fn a_session_in_figures() {
         json!({
             "sessionId": "s", "title": "Fix it", "provider": "a", "agents": ["A 1"], "models": ["m1"],
             "cwd": "/w", "gitBranch": "main", "startedMs": 0, "endedMs": 15000, "durationMs": 15000, "busyMs": 700,
-            "outcome": "failed", "turns": 1, "userMessages": 1, "responses": 1, "subAgentResponses": 1,
+            "outcome": "failed", "turns": 1, "undoneTurns": 0, "userMessages": 1, "responses": 1, "subAgentResponses": 1,
             "toolCalls": {"total": 4, "failed": 1, "denied": 0, "withoutResult": 1,
                           "byKind": {"agent": 1, "edit": 1, "execute": 1, "read": 1}},
             "errors": 1, "interrupts": 0, "compactions": 1, "lostEvents": 3,

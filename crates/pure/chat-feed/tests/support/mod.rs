@@ -111,6 +111,8 @@ fn payload() -> impl Strategy<Value = (&'static str, Json)> {
             Just(("agent_switch", json!({"fromAgentId": "a", "toAgentId": "b"}))),
             Just(("compaction", json!({"trigger": "auto"}))),
             Just(("notice", json!({"level": "warning", "text": "odd"}))),
+            set_back(),
+            set_back(),
             Just(("usage", json!({"scope": "turn", "inputTokens": 3}))),
             Just(("raw", json!({"format": "f", "value": [1]}))),
             Just(("hologram", json!({"x": 1}))),
@@ -119,6 +121,16 @@ fn payload() -> impl Strategy<Value = (&'static str, Json)> {
         ],
     ];
     choices.prop_map(|(event_type, payload)| (event_type, Json::from(payload)))
+}
+
+/// The user goes back behind turns, or forward again.
+fn set_back() -> impl Strategy<Value = (&'static str, serde_json::Value)> {
+    let ids = || proptest::collection::vec("t[123]", 0..3);
+    let flags = (any::<bool>(), proptest::bool::weighted(0.2));
+    (ids(), ids(), flags).prop_map(|(left, again, (files_restored, cleared))| {
+        let told = json!({"level": "info", "text": "back", "source": "branch", "leftTurnIds": left, "againTurnIds": again, "filesRestored": files_restored, "cleared": cleared});
+        ("notice", told)
+    })
 }
 
 /// What a call gave: short, long enough to lie packed, more than opens by itself.

@@ -1,12 +1,14 @@
 //! Permissions and questions: asked by the agent, answered by the client, closed with what they are about.
 //!
 //! A log of the agent's lines alone has no answers: a call that went on to succeed was allowed, of others it is not known.
+//!
+//! What waits for its answer is in `waiting`.
 
-use std::collections::{BTreeMap, HashMap};
+mod waiting;
 
-use chat_event::payload::{
-    PermissionOption, PermissionRequest, PermissionResolved, QuestionRequest, QuestionResolved,
-};
+use std::collections::BTreeMap;
+
+use chat_event::payload::{PermissionOption, PermissionRequest, QuestionRequest, QuestionResolved};
 use chat_event::{Extra, Json};
 use serde_json::Value;
 
@@ -15,35 +17,12 @@ use super::calls::Mention;
 use super::session::Acp;
 use super::updates::parent_of;
 use super::wire::Asked;
-use crate::emit::{Emitter, Place};
-use crate::form;
-use crate::tool;
+use crate::emit::Emitter;
 use crate::value::{list_of, str_of, text_of};
 use crate::words::one_line;
-
-/// What was asked and is not answered, by the id of the request.
-#[derive(Debug, Default)]
-pub(crate) struct Asks {
-    open: BTreeMap<String, Ask>,
-    /// The requests about a call.
-    about: BTreeMap<String, Vec<String>>,
-    /// The requests that were made in a turn.
-    of_turn: HashMap<String, Vec<String>>,
-    /// How often the wire's id was used.
-    uses: BTreeMap<String, u32>,
-}
-
-#[derive(Debug)]
-struct Ask {
-    place: Place,
-    question: bool,
-    /// The call it is about, by the agent's id.
-    call: Option<String>,
-    /// Option id → kind.
-    options: BTreeMap<String, String>,
-    /// The id by which it is said to be complete.
-    elicitation: Option<String>,
-}
+use crate::{form, tool};
+pub(crate) use waiting::Asks;
+use waiting::{Ask, resolved};
 
 impl Acp {
     /// `session/request_permission`; the id of the request.
@@ -252,109 +231,6 @@ impl Acp {
             Some(ask) => ask.close(emitter, request_id, None),
             None => emitter.pass_over("a request the client refused"),
         }
-    }
-}
-
-impl Asks {
-    /// The wire counts anew in each connection.
-    fn new_id(&mut self, wire_id: &str) -> String {
-        let n = self.uses.entry(wire_id.to_owned()).or_default();
-        *n += 1;
-        if *n == 1 {
-            wire_id.to_owned()
-        } else {
-            format!("{wire_id}~{n}")
-        }
-    }
-
-    /// The request waits for its answer.
-    fn wait(&mut self, request_id: &str, ask: Ask) {
-        if let Some(turn_id) = &ask.place.turn_id {
-            let of_turn = self.of_turn.entry(turn_id.clone()).or_default();
-            of_turn.push(request_id.to_owned());
-        }
-        self.open.insert(request_id.to_owned(), ask);
-    }
-
-    fn note(&mut self, call: Option<String>, request_id: &str) {
-        if let Some(call) = call {
-            let about = self.about.entry(call).or_default();
-            about.push(request_id.to_owned());
-        }
-    }
-
-    fn of_answer(&self, asked: &Asked, id: &str) -> String {
-        let about = Some(asked.about.clone()).filter(|about| !about.is_empty());
-        about.unwrap_or_else(|| id.to_owned())
-    }
-
-    /// The call succeeded or failed: what was asked about it is settled.
-    pub(super) fn settle_call(
-        &mut self,
-        emitter: &mut Emitter,
-        call: &str,
-        decision: Option<&str>,
-    ) {
-        for id in self.about.remove(call).unwrap_or_default() {
-            if let Some(ask) = self.open.remove(&id) {
-                ask.close(emitter, &id, decision);
-            }
-        }
-    }
-
-    /// The turn is over, and with it all that was asked in it.
-    pub(super) fn expire_turn(&mut self, emitter: &mut Emitter, turn_id: &str) {
-        let mut of_turn = self.of_turn.remove(turn_id).unwrap_or_default();
-        of_turn.sort_unstable();
-        for id in of_turn {
-            if let Some(ask) = self.open.remove(&id) {
-                ask.close(emitter, &id, None);
-            }
-        }
-    }
-
-    pub(super) fn expire_all(&mut self, emitter: &mut Emitter) {
-        for (id, ask) in std::mem::take(&mut self.open) {
-            ask.close(emitter, &id, None);
-        }
-    }
-}
-
-impl Ask {
-    /// Closes what nobody answered; `decision` where it is plain from what followed.
-    fn close(self, emitter: &mut Emitter, request_id: &str, decision: Option<&str>) {
-        let id = format!("answer-{request_id}");
-        if self.question {
-            let payload = QuestionResolved {
-                request_id: request_id.to_owned(),
-                outcome: "expired".to_owned(),
-                ..QuestionResolved::default()
-            };
-            emitter.add_as(&id, &self.place, payload);
-            return;
-        }
-        let mut payload = resolved(request_id, decision.unwrap_or("cancel"), None, None);
-        if decision.is_some() {
-            payload
-                .extra
-                .insert("guessed", Json::from(Value::Bool(true)));
-        }
-        emitter.add_as(&id, &self.place, payload);
-    }
-}
-
-fn resolved(
-    request_id: &str,
-    decision: &str,
-    scope: Option<&str>,
-    by: Option<&str>,
-) -> PermissionResolved {
-    PermissionResolved {
-        request_id: request_id.to_owned(),
-        decision: decision.to_owned(),
-        scope: scope.map(str::to_owned),
-        by: by.map(str::to_owned),
-        ..PermissionResolved::default()
     }
 }
 

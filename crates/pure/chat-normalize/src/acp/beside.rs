@@ -5,6 +5,7 @@
 //! | before any session is known | the one that the source begins with |
 //! | a request for a further session | held till it is answered, or something is told of that session; then told in it |
 //! | … that is refused | told in the first session, with what was asked |
+//! | … that is too long, or one too many | let go: a notice in the first session says so |
 //! | names a session | that one; where it is not known it begins, unless a call is said to have started it |
 //! | an answer | the one that the request was about; of a turn's end without its request, the one that was told of last |
 //!
@@ -20,8 +21,9 @@ use crate::recent::Recent;
 use crate::sides::{Route, Router, Sessions};
 use crate::value::text_of;
 
-/// Requests for sessions that wait at once; one more is not held.
+/// Requests for sessions that wait at once, and their bytes in all; one more is not held.
 const MAX_HELD: usize = 100;
+const MAX_HELD_BYTES: usize = 4 * 1024 * 1024;
 
 /// The sessions of a connection.
 #[derive(Debug, Default)]
@@ -31,7 +33,8 @@ pub(crate) struct AcpSessions {
     /// `initialize` and its answer.
     greeting: Vec<Value>,
     /// Requests for sessions, by their ids.
-    held: BTreeMap<String, Value>,
+    held: BTreeMap<String, Request>,
+    held_bytes: usize,
     /// The requests for sessions that were there before, by those.
     wanted: BTreeMap<String, String>,
     /// What is told before the message.
@@ -39,6 +42,13 @@ pub(crate) struct AcpSessions {
     /// The sessions of forms that are filled in elsewhere.
     elicited: Recent<usize>,
     last: usize,
+}
+
+/// A request that waits for its answer.
+#[derive(Debug)]
+struct Request {
+    value: Value,
+    bytes: usize,
 }
 
 /// Whether a request opens a session.
@@ -54,10 +64,17 @@ impl AcpSessions {
         let route = self.sessions.begin(native);
         if !is_known && !is_first {
             let wanted = self.wanted.remove(native);
-            let request = wanted.and_then(|id| self.held.remove(&id));
+            let request = wanted.and_then(|id| self.take_held(&id));
             self.early = self.greeting.iter().cloned().chain(request).collect();
         }
         route
+    }
+
+    /// The request of this id, which is held no more.
+    fn take_held(&mut self, id: &str) -> Option<Value> {
+        let request = self.held.remove(id)?;
+        self.held_bytes = self.held_bytes.saturating_sub(request.bytes);
+        Some(request.value)
     }
 
     fn known(&self, native: &str) -> Route {
@@ -76,13 +93,21 @@ impl AcpSessions {
                 if is_known && method != "session/fork" {
                     return self.known(native);
                 }
-                if self.held.len() < MAX_HELD {
-                    self.held.insert(id.to_owned(), value.clone());
-                    // An id that is used again is of this request alone.
-                    self.wanted.retain(|_, of| of != id);
-                    if method != "session/fork" && !native.is_empty() {
-                        self.wanted.insert(native.to_owned(), id.to_owned());
-                    }
+                // An id that is used again is of this request alone.
+                self.wanted.retain(|_, of| of != id);
+                self.take_held(id);
+                let bytes = value.to_string().len() + id.len();
+                let all = self.held_bytes.saturating_add(bytes);
+                if self.held.len() >= MAX_HELD || all > MAX_HELD_BYTES {
+                    return Route::LetGo(
+                        "requests for other sessions are kept until their answers, and too many wait, or too long ones",
+                    );
+                }
+                self.held_bytes = all;
+                let value = value.clone();
+                self.held.insert(id.to_owned(), Request { value, bytes });
+                if method != "session/fork" && !native.is_empty() {
+                    self.wanted.insert(native.to_owned(), id.to_owned());
                 }
                 Route::Unread("request for another session")
             }
@@ -132,7 +157,7 @@ impl AcpSessions {
             }
             (method, Some(result)) if is_agents && opens(method) => {
                 let native = text_of(result, "sessionId").unwrap_or(&asked.session);
-                let request = self.held.remove(id);
+                let request = self.take_held(id);
                 self.wanted.retain(|_, of| of != id);
                 if native.is_empty() {
                     return Route::Untold;
@@ -143,7 +168,8 @@ impl AcpSessions {
             }
             (method, None) if is_agents && opens(method) && self.held.contains_key(id) => {
                 self.wanted.retain(|_, of| of != id);
-                self.early.extend(self.held.remove(id));
+                let request = self.take_held(id);
+                self.early.extend(request);
                 Route::To(0)
             }
             ("session/prompt", _) if asked.session.is_empty() => Route::To(self.last),

@@ -1,18 +1,21 @@
 //! `session/update`: which rule an update goes to, and the updates that are no text and no call.
+//!
+//! Plans, notices and compactions are in `asides`.
 
-use chat_event::Extra;
-use chat_event::payload::{Compaction, Notice, Plan, PlanEntry, SessionStart};
+mod asides;
+
+use chat_event::payload::SessionStart;
 use serde_json::{Map, Value};
 
 use super::FORMAT;
 use super::calls::Mention;
-use super::content;
-use super::session::{Acp, Session};
+use super::session::Acp;
 use super::texts::Next;
 use super::wire::Asked;
-use crate::emit::{Emitter, Place};
+use crate::emit::Emitter;
 use crate::speech::Kind;
 use crate::value::{count_of, list_of, str_of, text_of};
+pub(super) use asides::plan;
 
 impl Acp {
     /// `session/update`.
@@ -189,87 +192,6 @@ impl Acp {
     }
 }
 
-impl Session {
-    fn plan_said(&mut self, emitter: &mut Emitter, entries: &Value, parent: Option<&str>) {
-        if self.skipping {
-            return emitter.pass_over("a plan said before");
-        }
-        self.settle(emitter, Next::Nothing);
-        let place = self.place(emitter, parent);
-        self.write_plan(emitter, entries, plan(entries), &place);
-    }
-
-    /// Writes a plan, where it is another than the last.
-    pub(super) fn write_plan(
-        &mut self,
-        emitter: &mut Emitter,
-        entries: &Value,
-        plan: Plan,
-        place: &Place,
-    ) {
-        if self.plan.as_ref() == Some(entries) {
-            return emitter.pass_over("a plan as before");
-        }
-        self.plan = Some(entries.clone());
-        emitter.add("plan", place, plan);
-    }
-
-    fn notice_said(&mut self, emitter: &mut Emitter, update: &Value) {
-        let title = text_of(update, "title").unwrap_or("");
-        let text = match text_of(update, "description") {
-            Some(description) if title.is_empty() => description.to_owned(),
-            Some(description) => format!("{title}\n{description}"),
-            None => title.to_owned(),
-        };
-        let level = match str_of(update, "severity") {
-            Some("warning" | "error") => "warning",
-            Some(_) | None => "info",
-        };
-        let place = self.quiet_place();
-        let payload = Notice {
-            level: level.to_owned(),
-            text,
-            source: Some("agent".to_owned()),
-            ..Notice::default()
-        };
-        emitter.add("notice", &place, payload);
-    }
-
-    fn compaction_said(&mut self, emitter: &mut Emitter, kind: &str, update: &Value) {
-        let id = text_of(update, "compactionId").unwrap_or("").to_owned();
-        if kind == "compaction_summary_chunk" {
-            let block = update.get("content").unwrap_or(&Value::Null);
-            let text = content::text_of_blocks(std::slice::from_ref(block));
-            self.compactions.entry(id).or_default().push_str(&text);
-            return emitter.pass_over(kind);
-        }
-        let place = self.place(emitter, None);
-        let whole = content::of_blocks(list_of(update, "summary")).0;
-        match str_of(update, "status") {
-            Some("completed") => {
-                let chunks = self.compactions.remove(&id).unwrap_or_default();
-                let summary = if whole.is_empty() { chunks } else { whole };
-                let payload = Compaction {
-                    trigger: text_of(update, "trigger").unwrap_or("auto").to_owned(),
-                    summary: Some(summary).filter(|text| !text.is_empty()),
-                    ..Compaction::default()
-                };
-                emitter.add_as(&format!("compaction-{id}"), &place, payload);
-            }
-            Some("failed" | "cancelled") => {
-                self.compactions.remove(&id);
-                let why = text_of(update, "error").unwrap_or("the context was not made shorter");
-                emitter.notice("warning", &place, "agent", why);
-            }
-            _ => {
-                if self.compactions.insert(id, String::new()).is_none() {
-                    emitter.busy_with(&place, "compacting");
-                }
-            }
-        }
-    }
-}
-
 /// What was answered to a request about a call that ended so.
 fn guess(update: &Value, status: &str) -> Option<&'static str> {
     if status == "completed" {
@@ -303,28 +225,6 @@ pub(super) fn parent_of(held: &Value) -> Option<String> {
         .iter()
         .find_map(|key| text_of(claude, key).or_else(|| text_of(meta, key)))
         .map(str::to_owned)
-}
-
-/// A list of things to do.
-pub(super) fn plan(entries: &Value) -> Plan {
-    let entries = entries.as_array().map(Vec::as_slice).unwrap_or_default();
-    let entries = entries.iter().map(|entry| {
-        let status = match str_of(entry, "status") {
-            Some(status @ ("in_progress" | "completed")) => status,
-            // What is called off is over.
-            Some("cancelled") => "completed",
-            Some(_) | None => "pending",
-        };
-        PlanEntry {
-            content: str_of(entry, "content").unwrap_or("").to_owned(),
-            status: status.to_owned(),
-            extra: Extra::default(),
-        }
-    });
-    Plan {
-        entries: entries.collect(),
-        extra: Extra::default(),
-    }
 }
 
 /// Options as they are set now: among them the model, the mode and how much is thought.

@@ -17,6 +17,9 @@ use crate::speech::Kind;
 use crate::unanswered::Unanswered;
 use crate::value::{list_of, millis, str_of, text_of};
 
+/// The ids of so many messages that said the same words are kept.
+const MAX_SAME_TEXTS: usize = 1000;
+
 /// Reads the events.
 #[derive(Debug, Default)]
 pub(crate) struct AgUi {
@@ -53,6 +56,10 @@ pub(crate) struct AgUi {
     /// The parts that messages were told in, by the hash of their id.
     pub(super) said: Recent<Vec<Said>, LATE_LARGE>,
     pub(super) asks: BTreeMap<String, Ask>,
+    /// The ids that texts were told by, by the texts' hashes: snapshots may name none.
+    pub(super) ids_of_texts: Recent<Vec<String>, LATE_LARGE>,
+    /// The hash of the state that was told last.
+    pub(super) state: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,6 +114,8 @@ impl AgUi {
             "TOOL_CALL_RESULT" => self.call_result(emitter, event, sub),
             "MESSAGES_SNAPSHOT" => self.snapshot(emitter, list_of(event, "messages")),
             "ACTIVITY_SNAPSHOT" => self.activity(emitter, event, sub.as_deref()),
+            "STATE_SNAPSHOT" => self.state(emitter, event, sub.as_deref()),
+            "STATE_DELTA" => self.state_changes(emitter, event, sub.as_deref()),
             "SUBAGENT_STARTED" => self.sub_started(emitter, event),
             "SUBAGENT_FINISHED" | "SUBAGENT_ERROR" => self.sub_ended(emitter, kind, event),
             _ => {
@@ -180,6 +189,15 @@ impl AgUi {
         self.told.insert(key, said);
         if let Some(turn) = &place.turn_id {
             self.told_in.put(key, turn.clone());
+        }
+    }
+
+    /// As [`AgUi::note`], with the id of a text.
+    pub(super) fn note_text(&mut self, kind: Kind, id: &str, said: u64, place: &Place) {
+        self.note(text_key(kind, id), said, place);
+        let ids = self.ids_of_texts.entry_at(said);
+        if ids.len() < MAX_SAME_TEXTS && !ids.iter().any(|known| known == id) {
+            ids.push(id.to_owned());
         }
     }
 

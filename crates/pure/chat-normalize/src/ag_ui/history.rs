@@ -5,7 +5,7 @@
 //! was told is a turn of its own, unless there is nothing in it to show: what the model is told of its work begins most.
 //! The user's words stand in the turn in which the rest of their group was told.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use chat_event::payload::{AssistantDone, Retract, ThinkingDone, ToolCall, TurnEnd, TurnStart};
 use chat_event::{Extra, Json};
@@ -52,8 +52,42 @@ impl AgUi {
         }
     }
 
-    /// `MESSAGES_SNAPSHOT`.
+    /// `MESSAGES_SNAPSHOT`. Messages that bear no ids are those that said the same words before, one after another, and
+    /// else new.
     pub(super) fn snapshot(&mut self, emitter: &mut Emitter, messages: &[Value]) {
+        let has_id = |message: &Value| text_of(message, "id").is_some();
+        if messages.iter().all(has_id) {
+            return self.named_snapshot(emitter, messages);
+        }
+        let given: HashSet<&str> = messages.iter().filter_map(|it| text_of(it, "id")).collect();
+        // How many said these words, and the ids of them that were looked at.
+        let mut n_of_print: BTreeMap<u64, (usize, usize)> = BTreeMap::new();
+        let mut named = messages.to_vec();
+        for message in named.iter_mut().filter(|message| !has_id(message)) {
+            let (text, _) = content_of(message.get("content").unwrap_or(&Value::Null));
+            let said = match text.is_empty() {
+                true => hash(message.to_string().as_bytes()),
+                false => hash(text.as_bytes()),
+            };
+            let (nth, n_seen) = n_of_print.entry(said).or_default();
+            let ids = self.ids_of_texts.at(said).map(Vec::as_slice);
+            let mut ids = ids.unwrap_or_default().iter().skip(*n_seen);
+            let known = ids
+                .by_ref()
+                .inspect(|_| *n_seen += 1)
+                .find(|id| !given.contains(id.as_str()));
+            let id = known
+                .cloned()
+                .unwrap_or_else(|| format!("unnamed-{said:016x}-{nth}"));
+            *nth += 1;
+            if let Some(members) = message.as_object_mut() {
+                members.insert("id".to_owned(), id.into());
+            }
+        }
+        self.named_snapshot(emitter, &named);
+    }
+
+    fn named_snapshot(&mut self, emitter: &mut Emitter, messages: &[Value]) {
         let mut starts: Vec<usize> = messages
             .iter()
             .enumerate()
@@ -238,7 +272,7 @@ impl AgUi {
                 (place, 0)
             }
         };
-        self.note(key, said, &place);
+        self.note_text(kind, &id, said, &place);
         let part = Some(number);
         let event = if thinking {
             let done = ThinkingDone {

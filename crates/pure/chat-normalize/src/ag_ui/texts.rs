@@ -240,7 +240,7 @@ impl AgUi {
             return false;
         };
         let key = text_key(kind, id);
-        self.note(key, open.said, &open.place);
+        self.note_text(kind, id, open.said, &open.place);
         match open.part {
             Some(part) => {
                 let number = part.number;
@@ -307,7 +307,7 @@ impl AgUi {
         text: &str,
         attachments: Option<Json>,
     ) {
-        self.note(text_key(Kind::Text, id), hash(text.as_bytes()), place);
+        self.note_text(Kind::Text, id, hash(text.as_bytes()), place);
         let turn = place.turn_id.as_deref().unwrap_or("");
         let known = self.prompt.take_if(|prompt| prompt == text);
         if known.is_some() && self.worded.contains(turn) {

@@ -1,93 +1,17 @@
 //! An answer as it streams: its blocks put together from their pieces, and written whole when they stop.
+//!
+//! What has come of an answer is kept in `writing`.
 
-use std::collections::BTreeMap;
+mod writing;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::messages::{AnthropicMessages, FORMAT};
 use crate::claude::call_id_of;
 use crate::emit::Emitter;
 use crate::value::{count_of, str_of, text_of};
-
-/// The answer that is being written.
-#[derive(Debug, Default)]
-pub(super) struct Writing {
-    /// The server's.
-    pub(super) native_id: String,
-    /// What no other answer is called.
-    pub(super) id: String,
-    pub(super) model: Option<String>,
-    pub(super) stop_reason: Option<String>,
-    /// Counts of tokens: those of its start, and over them those of its end.
-    pub(super) tokens: Map<String, Value>,
-    /// All its text, and the ids of all that has one: what it is known by when a request says it again.
-    pub(super) text: String,
-    pub(super) calls: Vec<String>,
-    /// Calls for the client.
-    pub(super) asked: Vec<String>,
-    blocks: BTreeMap<u64, Piece>,
-    /// A text that is whole unless a citation split it from what comes next.
-    run: Option<Run>,
-    n_events: u64,
-}
-
-/// A block that has not stopped.
-#[derive(Debug)]
-struct Piece {
-    block: Value,
-    /// What its pieces built: text, thinking, a summary; the input of calls is kept with the call.
-    built: String,
-    call: Option<String>,
-    cited: bool,
-}
-
-/// Texts that adjoin and are one, for citations split them.
-#[derive(Debug)]
-struct Run {
-    /// Of the first.
-    index: u64,
-    block: Value,
-    /// Whether the last one is cited.
-    cited: bool,
-}
-
-impl Writing {
-    pub(super) fn new(native_id: &str, id: &str, message: &Value) -> Self {
-        let mut writing = Writing {
-            native_id: native_id.to_owned(),
-            id: id.to_owned(),
-            model: text_of(message, "model").map(str::to_owned),
-            ..Writing::default()
-        };
-        writing.count(message);
-        writing
-    }
-
-    /// Takes the counts of tokens that stand in `place`.
-    fn count(&mut self, place: &Value) {
-        let tokens = place.get("usage").and_then(Value::as_object);
-        for (name, value) in tokens.into_iter().flatten() {
-            if !value.is_null() {
-                self.tokens.insert(name.clone(), value.clone());
-            }
-        }
-    }
-
-    /// Calls whose input did not come to its end.
-    pub(super) fn half_calls(&self) -> impl Iterator<Item = String> {
-        self.blocks.values().filter_map(|piece| piece.call.clone())
-    }
-
-    /// Takes note of a whole block.
-    pub(super) fn note(&mut self, block: &Value) {
-        self.text.push_str(str_of(block, "text").unwrap_or(""));
-        let id = text_of(block, "tool_use_id").or_else(|| text_of(block, "id"));
-        self.calls.extend(id.map(str::to_owned));
-        if str_of(block, "type") == Some("tool_use") {
-            self.asked.extend(text_of(block, "id").map(str::to_owned));
-        }
-    }
-}
+use writing::{Piece, Run, is_cited, join_texts};
+pub(super) use writing::{Writing, put_together};
 
 impl AnthropicMessages {
     pub(super) fn event(&mut self, emitter: &mut Emitter, kind: &str, event: &Value) {
@@ -338,54 +262,6 @@ impl AnthropicMessages {
             self.block_stop(emitter, index);
         }
         self.end_run(emitter);
-    }
-}
-
-/// The message with texts that citations split as one, and its servers' tools named as everywhere.
-pub(super) fn put_together(message: &Value) -> Value {
-    let mut message = message.clone();
-    let Some(content) = message.get_mut("content").and_then(Value::as_array_mut) else {
-        return message;
-    };
-    let mut cited_before = false;
-    let mut joined: Vec<Value> = Vec::with_capacity(content.len());
-    for mut block in std::mem::take(content) {
-        name_server(&mut block);
-        let is_text = str_of(&block, "type") == Some("text");
-        let cited = is_cited(&block);
-        let before = joined.last_mut();
-        let before = before.filter(|before| str_of(before, "type") == Some("text"));
-        match before {
-            Some(before) if is_text && (cited || cited_before) => join_texts(before, &block),
-            _ => joined.push(block),
-        }
-        cited_before = cited;
-    }
-    *content = joined;
-    message
-}
-
-/// Whether a text says what it was taken from; as it begins, whether it will.
-fn is_cited(block: &Value) -> bool {
-    block.get("citations").is_some_and(Value::is_array)
-}
-
-fn join_texts(text: &mut Value, more: &Value) {
-    let Some(text) = text.as_object_mut() else {
-        return;
-    };
-    let words = str_of(more, "text").unwrap_or("");
-    match text.entry("text").or_insert(Value::Null) {
-        // In place: of a long text each citation splits off a block.
-        Value::String(all) => all.push_str(words),
-        no_text => *no_text = Value::from(words),
-    }
-    let citations = more.get("citations").and_then(Value::as_array);
-    if let Some(citations) = citations.filter(|citations| !citations.is_empty()) {
-        let all = text.entry("citations").or_insert_with(|| json!([]));
-        if let Some(all) = all.as_array_mut() {
-            all.extend(citations.iter().cloned());
-        }
     }
 }
 

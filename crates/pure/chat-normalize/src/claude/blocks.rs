@@ -11,7 +11,7 @@ use chat_event::payload::{
 use serde_json::Value;
 
 use super::results;
-use super::session::{OpenMessage, Session};
+use super::session::{Message, OpenMessage, Parts, Session};
 use crate::emit::{Emitter, Place};
 use crate::value::{list_of, str_of, text_of};
 use crate::words::answers_in_place;
@@ -217,18 +217,7 @@ impl Session {
         if text.is_empty() {
             return;
         }
-        let message = self.message(native_id, place);
-        let part = message.text.current();
-        let place = place.in_response(&message.response_id);
-        message
-            .text
-            .open
-            .entry(part)
-            .or_insert_with(|| (String::new(), place.clone()))
-            .0
-            .push_str(text);
-        self.open_messages
-            .insert(OpenMessage::new(&place, native_id));
+        let (part, place) = self.push_piece(place, native_id, text, |it| &mut it.text);
         let chunk = AssistantChunk {
             text: text.to_owned(),
             part: Some(part),
@@ -248,24 +237,33 @@ impl Session {
         if text.is_empty() {
             return;
         }
-        let message = self.message(native_id, place);
-        let part = message.thinking.current();
-        let place = place.in_response(&message.response_id);
-        message
-            .thinking
-            .open
-            .entry(part)
-            .or_insert_with(|| (String::new(), place.clone()))
-            .0
-            .push_str(text);
-        self.open_messages
-            .insert(OpenMessage::new(&place, native_id));
+        let (part, place) = self.push_piece(place, native_id, text, |it| &mut it.thinking);
         let chunk = ThinkingChunk {
             text: text.to_owned(),
             part: Some(part),
             ..ThinkingChunk::default()
         };
         emitter.add("", &place, chunk);
+    }
+
+    /// Adds a piece to the part that is being written, of texts or of thoughts; which part, and its place.
+    fn push_piece(
+        &mut self,
+        place: &Place,
+        native_id: &str,
+        text: &str,
+        parts: fn(&mut Message) -> &mut Parts,
+    ) -> (u32, Place) {
+        let message = self.message(native_id, place);
+        let place = place.in_response(&message.response_id);
+        let parts = parts(message);
+        let part = parts.current();
+        let open = parts.open.entry(part);
+        let (written, _) = open.or_insert_with(|| (String::new(), place.clone()));
+        written.push_str(text);
+        self.open_messages
+            .insert(OpenMessage::new(&place, native_id));
+        (part, place)
     }
 
     /// A piece of a call's input.

@@ -184,9 +184,17 @@ pub(crate) fn printed(emitter: &mut Emitter, place: &Place, text: &str) {
     }
 }
 
-/// Words of the program for the model; a reader may want them folded away.
+/// How the line begins that has the model go on with an answer that was cut.
+const CUT: &str = "Output token limit hit";
+
+/// Words of the program for the model; a reader may want them folded away, but not that an answer was cut: what stands before
+/// that is part of it.
 pub(crate) fn said_by_program(emitter: &mut Emitter, place: &Place, text: &str) {
-    let notice = emitter.notice("info", place, "claude-code", text);
+    let level = match text.trim_start().starts_with(CUT) {
+        true => "warning",
+        false => "info",
+    };
+    let notice = emitter.notice(level, place, "claude-code", text);
     if let Payload::Notice(notice) = &mut notice.payload {
         notice.extra.insert("meta", Json::from(Value::Bool(true)));
     }

@@ -1,7 +1,8 @@
 //! Tokens and cost.
 //!
 //! `total_cost_usd` and `modelUsage` count from the session's beginning, over resumed runs too; `usage` of a `result`
-//! is that of the turn's main agent, without its sub-agents and without what the program asks beside them. The `usage` on `assistant` lines of a stream is that of `message_start` and is not used.
+//! is that of the turn's main agent, without its sub-agents and without what the program asks beside them. The `usage`
+//! on `assistant` lines of a stream is that of `message_start` and is not used.
 
 use std::collections::BTreeMap;
 

@@ -83,9 +83,7 @@ impl Copilot {
                 return self.rewound(emitter, text_of(data, "upToEventId").unwrap_or(""));
             }
             "session.context_cleared" => {
-                let left = self.standing.leave(usize::MAX);
-                let text = "the conversation was cleared: what stands before this line was left";
-                return emitter.set_back(text, left);
+                return emitter.cleared(self.standing.leave(usize::MAX));
             }
             "session.compaction_start" => return emitter.busy_with(place, "compacting"),
             "session.compaction_complete" if is_true(data, "success") => {

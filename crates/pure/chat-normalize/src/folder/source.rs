@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use chat_event::{ChatEvent, Json, Payload, TextRef};
+use chat_event::{ChatEvent, Json, Payload, SetBack, TextRef};
 
 use crate::emit::is_line_number;
 use crate::reader::{Context, SessionReader};
@@ -49,7 +49,7 @@ impl Source {
 impl Agent {
     /// The event as it stands in the session; `None` for what a file says only because it is one.
     pub(super) fn place(&mut self, mut event: ChatEvent) -> Option<ChatEvent> {
-        match &event.payload {
+        match &mut event.payload {
             // Its turns are those of the agent, and a part of the session begins and ends nothing.
             Payload::TurnStart(_)
             | Payload::TurnEnd(_)
@@ -61,6 +61,10 @@ impl Agent {
                 event.extra.insert("from", Json::string("agent"));
                 self.said_prompt = true;
             }
+            // It may call its turns as the session does, which nobody went back behind.
+            Payload::Notice(notice) => SetBack::rename(notice, |turn_id| {
+                *turn_id = format!("{}.{turn_id}", self.id);
+            }),
             _ => {}
         }
         event.agent_id.get_or_insert_with(|| self.id.clone());
@@ -85,5 +89,28 @@ pub(super) fn first_words(event: &ChatEvent) -> Option<TextRef<'_>> {
     match &event.payload {
         Payload::UserMessage(message) => Some(message.text.preview()),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_sub_agent_left_is_no_turn_of_the_session() {
+        let line = r#"{"id":"e","timestamp":1,"sessionId":"s","type":"notice","payload":{"text":"back","leftTurnIds":["t1"]}}"#;
+        let mut agent = Agent {
+            id: "a".to_owned(),
+            call: Some(("c".to_owned(), Some("t1".to_owned()))),
+            looks_for_call: false,
+            of_session: None,
+            said_prompt: true,
+        };
+        let placed = agent.place(ChatEvent::from_json(line).unwrap()).unwrap();
+        assert_eq!(placed.turn_id.as_deref(), Some("t1"));
+        let Payload::Notice(notice) = &placed.payload else {
+            panic!("{placed:?}");
+        };
+        assert_eq!(SetBack::of(notice).unwrap().left, ["a.t1"]);
     }
 }

@@ -10,6 +10,7 @@ use crate::edit::{file_edit, named_edit, shown_path, with_old_text};
 use crate::tool::attached;
 use crate::track::{Call, Said, tool_error};
 use crate::value::{count_of, is_true, list_of, str_of, text_of};
+use crate::words::printed;
 
 /// What a call gave, as a part says it that stands in the user's name or beside the call.
 #[derive(Debug)]
@@ -236,7 +237,7 @@ pub(crate) fn result(call: &Value) -> ToolResult {
     ToolResult {
         result: Json::string(text),
         summary: match &error {
-            None => tools::summary(text),
+            None => printed(text),
             Some(_) => None,
         },
         exit_code: (tools::kind(name) == "execute")

@@ -23,6 +23,7 @@ use crate::reader::Context;
 use crate::track::{NewCall, Said, Track, ended, tool_error};
 use crate::untold_edits::edit_by_args;
 use crate::value::{count_of, is_true, millis_of_rfc3339, str_of, text_of};
+use crate::words::printed;
 
 const FORMAT: &str = "gemini-stream";
 
@@ -209,7 +210,7 @@ impl GeminiStream {
                 let status = str_of(line, "status").unwrap_or("error");
                 tool_error(text_of(error, "type").unwrap_or(status), message)
             }),
-            summary: output.filter(|_| !failed).and_then(tools::summary),
+            summary: output.filter(|_| !failed).and_then(printed),
             ..ToolResult::default()
         };
         // The model is asked again with what the calls gave: what comes next is another response.

@@ -1,4 +1,5 @@
-//! What Gemini CLI's tools are: their kind, a title for a call, a summary of its result, what they plan and edit.
+//! What the tools of Gemini CLI and of Qwen Code, which grew out of it, are: their kind, a title for a call, a summary of its
+//! result, what they plan and edit.
 
 use chat_event::payload::Plan;
 use serde_json::Value;
@@ -16,16 +17,19 @@ pub(crate) fn kind(name: &str) -> &'static str {
             "search"
         }
         "run_shell_command" | "run_command" => "execute",
-        "web_fetch" | "google_web_search" => "fetch",
-        "invoke_agent" | "delegate_to_agent" | "codebase_investigator" => "agent",
-        "write_todos" | "enter_plan_mode" | "exit_plan_mode" => "plan",
+        "web_fetch" | "google_web_search" | "web_search" => "fetch",
+        "invoke_agent" | "delegate_to_agent" | "codebase_investigator" | "agent" | "task" => {
+            "agent"
+        }
+        "write_todos" | "todo_write" | "task_create" | "task_update" | "task_list"
+        | "enter_plan_mode" | "exit_plan_mode" => "plan",
         _ => "other",
     }
 }
 
 /// One line for a call.
 pub(crate) fn title(name: &str, args: &Value) -> Option<String> {
-    if name == "write_todos" {
+    if matches!(name, "write_todos" | "todo_write") {
         return Some(counted(list_of(args, "todos").len(), "entry", "entries"));
     }
     let text = [
@@ -45,16 +49,6 @@ pub(crate) fn title(name: &str, args: &Value) -> Option<String> {
     text.map(one_line).filter(|line| !line.is_empty())
 }
 
-/// One line for a result that is no failure.
-pub(crate) fn summary(output: &str) -> Option<String> {
-    let lines = output.trim_end().lines().count();
-    match lines {
-        0 => None,
-        1 => Some(one_line(output)),
-        _ => Some(counted(lines, "line", "lines")),
-    }
-}
-
 /// The file that a call changes.
 pub(crate) fn edited_path<'a>(name: &str, args: &'a Value) -> Option<&'a str> {
     if kind(name) != "edit" {
@@ -65,10 +59,12 @@ pub(crate) fn edited_path<'a>(name: &str, args: &'a Value) -> Option<&'a str> {
         .find_map(|key| str_of(args, key))
 }
 
-/// The list that a call of `write_todos` writes.
+/// The list that a call of `write_todos`, or of `todo_write`, writes.
 pub(crate) fn plan(name: &str, args: &Value) -> Option<Plan> {
-    if name != "write_todos" {
-        return None;
-    }
-    Some(tool::todo_list(list_of(args, "todos"), "description"))
+    let words = match name {
+        "write_todos" => "description",
+        "todo_write" => "content",
+        _ => return None,
+    };
+    Some(tool::todo_list(list_of(args, "todos"), words))
 }

@@ -54,9 +54,7 @@ impl Kimi {
                 return emitter.went_back(n_turns, left);
             }
             "context.clear" => {
-                let left = self.standing.leave(usize::MAX);
-                let text = "the conversation was cleared: what stands before this line was left";
-                return emitter.set_back(text, left);
+                return emitter.cleared(self.standing.leave(usize::MAX));
             }
             "llm.request" if self.asks_again(emitter, text_of(line, "attempt")) => return,
             "plan_mode.enter" => "Plan mode began".to_owned(),

@@ -2,18 +2,22 @@
 //!
 //! Each source names turns in its own way, and begins in the middle of the session if it likes. A turn whose own facts
 //! do not tell yet waits with what it said so far, as long as another source has turns it could be.
+//!
+//! Which of the turns that are known one is, is decided in `decide`.
 
 mod clues;
+mod decide;
 mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use chat_event::ChatEvent;
+use chat_event::payload::Notice;
+use chat_event::{ChatEvent, Payload, SetBack};
 
 use super::wording::Wording;
 use crate::emit::hash;
 pub(super) use clues::bare_words;
-use clues::{Clue, clue, deed_of, is_command, is_number, text, time_of, words};
+use clues::{Clue, clue, deed_of, is_command, is_unasked, text, time_of, words};
 use waiting::Waiting;
 
 /// How many events a turn says before it must be told which it is.
@@ -70,13 +74,23 @@ struct Turn {
     ended_ms: Option<i64>,
     /// The user's words are a command, which the program may answer itself.
     is_command: bool,
+    /// Something else than a user began it, as far as its sources know.
+    is_unasked: bool,
     started: bool,
     ended: bool,
 }
 
 impl Turns {
     /// Puts an event into the turn that all sources share; what is known now goes to `ready`, in order.
-    pub(super) fn place(&mut self, source: usize, event: ChatEvent, ready: &mut Vec<ChatEvent>) {
+    pub(super) fn place(
+        &mut self,
+        source: usize,
+        mut event: ChatEvent,
+        ready: &mut Vec<ChatEvent>,
+    ) {
+        if let Payload::Notice(notice) = &mut event.payload {
+            self.rename_left(source, notice, ready);
+        }
         let Some(id) = event.turn_id.clone() else {
             ready.push(event);
             return;
@@ -119,6 +133,23 @@ impl Turns {
         if let Some(at) = self.decide(source, clue, key, text, deed) {
             self.bind(source, at, ready);
         }
+    }
+
+    /// The turns that a notice says were left, or stand again, are named as all sources name them.
+    fn rename_left(&mut self, source: usize, notice: &mut Notice, ready: &mut Vec<ChatEvent>) {
+        let Some(told) = SetBack::of(notice) else {
+            return;
+        };
+        // Who went back behind a turn says no more in it.
+        let waiting = self.waiting.get(&source);
+        if waiting.is_some_and(|waiting| told.left.contains(&waiting.id)) {
+            self.settle(source, ready);
+        }
+        SetBack::rename(notice, |id| {
+            if let Some(at) = self.of_source.get(&(source, id.clone())) {
+                id.clone_from(&self.turns[*at].id);
+            }
+        });
     }
 
     /// These turns are one; said before their events come.
@@ -174,144 +205,6 @@ impl Turns {
 
     pub(super) fn any_open(&self) -> bool {
         !self.open.is_empty()
-    }
-
-    /// Which turn the waiting one is, where that is known by now.
-    fn decide(
-        &self,
-        source: usize,
-        clue: Clue,
-        key: u64,
-        text: Option<u64>,
-        deed: Option<u64>,
-    ) -> Option<usize> {
-        let waiting = self.waiting.get(&source)?;
-        if let Some(at) = self.by_id.get(&waiting.id)
-            && !is_number(&waiting.id)
-        {
-            return Some(*at);
-        }
-        if let Some(at) = self.known(source, &waiting.id) {
-            return Some(at);
-        }
-        if let Some(at) = self.begun_with(source, waiting) {
-            return Some(at);
-        }
-        if matches!(clue, Clue::Response | Clue::Call | Clue::Line)
-            && let Some(at) = self.by_key.get(&key)
-            && self.lacks(*at, source)
-        {
-            return Some(*at);
-        }
-        // The order in which turns are known is not always theirs: two sources may both have one that the other has not.
-        let first_of = |turns: Option<&Vec<usize>>, fits: &dyn Fn(usize) -> bool| {
-            let turns = turns.into_iter().flatten().copied().take(MAX_LOOKED_AT);
-            let lacking = turns.filter(|at| self.lacks(*at, source) && fits(*at));
-            let mut behind = lacking.clone().filter(|at| self.is_behind(*at, source));
-            behind.next().or_else(|| lacking.clone().next())
-        };
-        let same_words = |turn: &Turn| match (turn.said, waiting.said) {
-            (Some(one), Some(other)) => one == other,
-            _ => true,
-        };
-        if let Some(prompt) = &waiting.prompt
-            && waiting.said.is_some()
-        {
-            // A fork bears one prompt's id on all the turns it copied; words tell them apart.
-            let fits = |at: usize| same_words(&self.turns[at]);
-            if let Some(at) = first_of(self.by_prompt.get(prompt), &fits) {
-                return Some(at);
-            }
-        }
-        if let Some(said) = &waiting.said
-            && let Some(at) = first_of(self.by_said.get(said), &|_| true)
-        {
-            return Some(at);
-        }
-        if let Some(text) = text {
-            // Other responses speak against it where the source's ids were those of others before.
-            let shares = self.shares_responses.contains(&source);
-            let fits = |at: usize| {
-                let turn = &self.turns[at];
-                !(waiting.is_other(turn) || shares && waiting.differs(turn))
-            };
-            if let Some(at) = first_of(self.by_text.get(&text), &fits) {
-                return Some(at);
-            }
-        }
-        if let Some(deed) = deed {
-            let fits = |at: usize| {
-                let turn = &self.turns[at];
-                waiting.is_numbered_beside(turn) && !waiting.is_other(turn)
-            };
-            if let Some(at) = first_of(self.by_deed.get(&deed), &fits) {
-                return Some(at);
-            }
-        }
-        let others = self.candidates(source);
-        if others.iter().all(|at| waiting.is_other(&self.turns[*at])) {
-            return Some(self.turns.len());
-        }
-        let full = waiting.events.len() >= MAX_WAITING;
-        match clue {
-            Clue::None | Clue::Line if !full => None,
-            Clue::Response | Clue::Call if !full => self.unopposed(source, waiting),
-            _ => Some(self.at_last(source, waiting)),
-        }
-    }
-
-    /// The turn that began when the waiting one did, where one of them bears no other id than a number.
-    fn begun_with(&self, source: usize, waiting: &Waiting) -> Option<usize> {
-        let began_ms = waiting.began_ms()?;
-        let near = self.candidates(source).into_iter().filter_map(|at| {
-            let turn = &self.turns[at];
-            let apart_ms = turn.began_ms?.abs_diff(began_ms);
-            let is_near = apart_ms <= ONE_BEGINNING_MS.unsigned_abs();
-            let is_over = turn.ended_ms.is_some_and(|ended_ms| ended_ms < began_ms);
-            (is_near && !is_over && waiting.is_numbered_beside(turn)).then_some((apart_ms, at))
-        });
-        near.min().map(|(_, at)| at)
-    }
-
-    /// Which turn the waiting one is, where nothing more is waited for.
-    fn at_last(&self, source: usize, waiting: &Waiting) -> usize {
-        let known = waiting.keys.iter().filter_map(|key| self.by_key.get(key));
-        known
-            .copied()
-            .find(|at| self.lacks(*at, source))
-            .or_else(|| self.unopposed(source, waiting))
-            .unwrap_or(self.turns.len())
-    }
-
-    /// Turns of other sources that this source has not: those after its newest, then those before, the nearest first.
-    fn candidates(&self, source: usize) -> Vec<usize> {
-        let newest = self.last.get(&source).copied();
-        let first = newest.map_or(0, |rank| rank + 1);
-        let after = self.ranked.range(first..).take(MAX_LOOKED_AT);
-        let before = self.ranked.range(..first).rev().take(MAX_LOOKED_AT);
-        after
-            .chain(before)
-            .map(|(_, at)| *at)
-            .filter(|at| self.lacks(*at, source))
-            .collect()
-    }
-
-    /// Whether a source has not this turn; ids that come again in another one of its turns are not one thing.
-    fn lacks(&self, at: usize, source: usize) -> bool {
-        self.turns[at].sources & (1 << source) == 0
-    }
-
-    fn is_behind(&self, at: usize, source: usize) -> bool {
-        let last = self.last.get(&source);
-        last.is_none_or(|last| self.turns[at].rank > *last)
-    }
-
-    /// The first turn that nothing speaks against.
-    fn unopposed(&self, source: usize, waiting: &Waiting) -> Option<usize> {
-        let candidates = self.candidates(source);
-        candidates
-            .into_iter()
-            .find(|at| !waiting.differs(&self.turns[*at]))
     }
 
     /// The rank of a turn that only this source has: behind its newest, before what others had after that.
@@ -384,6 +277,7 @@ impl Turns {
             Clue::Line | Clue::None => {}
         }
         turn.is_command |= is_command(&event);
+        turn.is_unasked |= is_unasked(&event);
         if let Some(text) = text(&event, self.wording) {
             self.turns[at].has_text = true;
             let same = self.by_text.entry(text).or_default();

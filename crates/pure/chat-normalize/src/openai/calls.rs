@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::tools;
 use crate::codex::{Files, of_patch_text};
 use crate::emit::{Emitter, Place, hash};
+use crate::tool;
 use crate::words::one_line;
 
 /// A call without its result.
@@ -302,20 +303,9 @@ impl Calls {
             return;
         };
         self.by_order.remove(&call.order);
-        let message = if was_whole {
-            "no result recorded"
-        } else {
-            "the call was cut off before its input was whole"
-        };
-        let result = ToolResult {
-            tool_call_id: call.id.clone(),
-            result: Json::string(""),
-            error: Some(ToolError {
-                code: Some("no_result".to_owned()),
-                message: message.to_owned(),
-                extra: Extra::default(),
-            }),
-            ..ToolResult::default()
+        let result = match was_whole {
+            true => tool::unanswered(&call.id, false),
+            false => tool::cut_off(&call.id),
         };
         emitter.add_as(&format!("{}:closed", call.id), &call.place, result);
     }

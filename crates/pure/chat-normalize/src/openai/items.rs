@@ -10,22 +10,29 @@
 //! | `mcp_approval_request`, `mcp_approval_response` | a permission, asked and given |
 //! | `mcp_list_tools` | a notice |
 //! | `compaction` | a compaction |
+//!
+//! What items are called and known by is in `names`, approvals are in `approvals`.
 
-use chat_event::payload::{Compaction, PermissionOption, PermissionRequest, PermissionResolved};
-use chat_event::{Extra, Json};
+mod approvals;
+mod names;
+
+use chat_event::Json;
+use chat_event::payload::Compaction;
 use serde_json::Value;
 
 use super::chat::yes;
-use super::content::texts_of;
 use super::item_calls::{
     args_of, beside_args, function_name, given_by_client, given_by_service, is_hosted, mcp_name,
     message_of,
 };
 use super::responses::{FORMAT, OpenAiResponses};
 use super::session::Key;
-use crate::emit::{Emitter, hash};
+use crate::emit::Emitter;
 use crate::value::{is_true, list_of, str_of, text_of};
 use crate::words::counted;
+pub(super) use names::{
+    fingerprint, is_item, is_output, kind_of, part_key, raw_thought_key, thought_texts,
+};
 
 impl OpenAiResponses {
     /// Opens the call that an item is, for the input that follows; its id.
@@ -223,87 +230,6 @@ impl OpenAiResponses {
             emitter.raw(&place, FORMAT, "result of no open call", item);
         }
     }
-
-    fn approval(&mut self, emitter: &mut Emitter, answer_id: &str, item: &Value, key: &str) {
-        let answer = self.session.answer(emitter, answer_id);
-        answer.asks = true;
-        let place = answer.place.clone();
-        let id = text_of(item, "id").unwrap_or(key).to_owned();
-        let args = args_of(item);
-        let option = PermissionOption::new;
-        let request = PermissionRequest {
-            request_id: id.clone(),
-            tool_name: mcp_name(item),
-            title: super::tools::title(&mcp_name(item), &args),
-            args: Some(Json::from(&args)),
-            options: vec![
-                option("approve", "Approve", "allow_once"),
-                option("deny", "Deny", "reject_once"),
-            ],
-            ..PermissionRequest::default()
-        };
-        emitter.add_as(&format!("{id}:asked"), &place, request);
-        self.asked.insert(id, place);
-    }
-
-    fn resolve(
-        &mut self,
-        emitter: &mut Emitter,
-        id: &str,
-        decision: &str,
-        by: Option<&str>,
-        message: Option<&str>,
-    ) {
-        let place = self
-            .asked
-            .remove(id)
-            .unwrap_or_else(|| self.session.place());
-        let resolved = PermissionResolved {
-            request_id: id.to_owned(),
-            decision: decision.to_owned(),
-            scope: by.map(|_| "once".to_owned()),
-            by: by.map(str::to_owned),
-            message: message.map(str::to_owned),
-            extra: Extra::default(),
-        };
-        emitter.add_as(&format!("{id}:resolved"), &place, resolved);
-    }
-
-    /// Approvals that nobody gave will not be given.
-    pub(super) fn cancel_asked(&mut self, emitter: &mut Emitter) {
-        while let Some(id) = self.asked.keys().next().cloned() {
-            self.resolve(emitter, &id, "cancel", None, None);
-        }
-    }
-}
-
-/// An item's kind; messages of requests may come without.
-pub(super) fn kind_of(item: &Value) -> &str {
-    match text_of(item, "type") {
-        Some(kind) => kind,
-        None if text_of(item, "role").is_some() => "message",
-        None => "",
-    }
-}
-
-/// Whether it is known what such an item means.
-pub(super) fn is_item(kind: &str) -> bool {
-    let known = [
-        "message",
-        "reasoning",
-        "item_reference",
-        "mcp_approval_request",
-        "mcp_approval_response",
-        "mcp_list_tools",
-        "compaction",
-        "compaction_summary",
-        "context_compaction",
-    ];
-    known.contains(&kind) || is_output(kind) || kind.ends_with("_call")
-}
-
-pub(super) fn is_output(kind: &str) -> bool {
-    kind.ends_with("_call_output") || kind == "tool_search_output"
 }
 
 /// What is said of a text beside it.
@@ -326,50 +252,4 @@ pub(super) fn about_text(
         about.push(("refusal", yes()));
     }
     about
-}
-
-/// Names a text or a summary of an item.
-pub(super) fn part_key(item_id: &str, index: u64) -> String {
-    format!("{item_id}:{index}")
-}
-
-/// Names a reasoning text of an item, which stands beside its summaries.
-pub(super) fn raw_thought_key(item_id: &str, index: u64) -> String {
-    format!("{item_id}:text{index}")
-}
-
-/// What tells an item from others, however it is written; `None` for such as clients may leave out. White space is left
-/// out of texts, for clients trim them.
-pub(super) fn fingerprint(item: &Value) -> Option<u64> {
-    let kind = kind_of(item);
-    let of = |text: String| Some(hash(text.as_bytes()));
-    match kind {
-        "reasoning" | "item_reference" => None,
-        "message" => {
-            let role = str_of(item, "role").unwrap_or("assistant");
-            let content = item.get("content").unwrap_or(&Value::Null);
-            let refusals = content.as_array().into_iter().flatten();
-            let refusals: String = refusals
-                .filter_map(|part| str_of(part, "refusal"))
-                .collect();
-            let text = texts_of(content).concat();
-            let text: String = text.split_whitespace().collect();
-            of(format!("{role}\n{text}{refusals}"))
-        }
-        kind => {
-            let id = ["call_id", "approval_request_id", "id", "encrypted_content"]
-                .iter()
-                .find_map(|name| text_of(item, name));
-            of(format!("{kind}\n{}", id.unwrap_or("")))
-        }
-    }
-}
-
-/// The texts of a piece of reasoning.
-pub(super) fn thought_texts(item: &Value) -> String {
-    let texts = ["summary", "content"].map(|name| {
-        let texts = texts_of(item.get(name).unwrap_or(&Value::Null));
-        texts.concat()
-    });
-    texts.concat()
 }

@@ -151,9 +151,10 @@ impl Session {
         }
     }
 
-    /// A request begins that says what `n_said` messages of its conversation said; `prompts` where the user says something
-    /// in the rest, `prints` what stands behind that which leads it. While a call runs a program may ask for a title, or let a sub-agent work;
-    /// who is asked something a second time there is no such aside, and the call will get no result any more.
+    /// A request begins that says what `n_said` messages of its conversation said; `prompts` where the user says
+    /// something in the rest, `prints` what stands behind that which leads it. While a call runs a program may ask for
+    /// a title, or let a sub-agent work; who is asked something a second time there is no such aside, and the call will
+    /// get no result any more.
     pub(super) fn request(
         &mut self,
         emitter: &mut Emitter,

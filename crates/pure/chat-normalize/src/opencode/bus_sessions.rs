@@ -6,7 +6,8 @@
 
 use serde_json::Value;
 
-use super::shapes::{is_of_server, native_session, unwrapped};
+use super::next::FAMILY;
+use super::shapes::{is_of_server, native_session, properties_of, unwrapped};
 use crate::sides::{Route, Router, Sessions};
 use crate::value::{str_of, text_of};
 
@@ -18,7 +19,7 @@ impl Router for BusSessions {
     fn route(&mut self, value: &Value) -> Route {
         let event = unwrapped(value);
         let kind = str_of(event, "type").unwrap_or("");
-        let properties = event.get("properties").unwrap_or(&Value::Null);
+        let properties = properties_of(event);
         let Some(native_id) = native_session(kind, properties).filter(|_| !is_of_server(kind))
         else {
             return Route::Untold;
@@ -59,7 +60,7 @@ fn begins(kind: &str, properties: &Value) -> bool {
     match kind {
         "session.created" | "session.error" => true,
         "session.status" => status() != Some("idle"),
-        _ => ["message.", "permission.", "question."]
+        _ => [FAMILY, "message.", "permission.", "question."]
             .iter()
             .any(|family| kind.starts_with(family)),
     }

@@ -13,6 +13,7 @@ use super::parts::attachment;
 use super::session::Session;
 use super::{times, tools};
 use crate::emit::{Emitter, Place, hash};
+use crate::tool;
 use crate::value::{list_of, str_of, text_of};
 use crate::words::one_line;
 
@@ -37,6 +38,7 @@ pub(crate) struct Call {
     edited: bool,
     /// Arguments as they were written by the model, so far.
     raw: String,
+    raw_chars: u64,
     printed: String,
 }
 
@@ -90,7 +92,10 @@ impl Session {
         }
         let time = state.get("time").unwrap_or(&Value::Null);
         match status {
-            "pending" => self.arguments(emitter, id, str_of(state, "raw").unwrap_or("")),
+            "pending" => match str_of(state, "delta") {
+                Some(more) => self.more_arguments(emitter, id, more),
+                None => self.arguments(emitter, id, str_of(state, "raw").unwrap_or("")),
+            },
             "running" => {
                 self.announce(emitter, id, input);
                 let printed = state
@@ -152,16 +157,23 @@ impl Session {
 
     /// The arguments as the model writes them.
     fn arguments(&mut self, emitter: &mut Emitter, id: &str, raw: &str) {
-        let Some(call) = self.calls.get_mut(id) else {
+        let Some(call) = self.calls.get(id) else {
             return;
         };
-        let Some(more) = raw.strip_prefix(call.raw.as_str()) else {
+        if let Some(more) = raw.strip_prefix(call.raw.as_str()) {
+            self.more_arguments(emitter, id, more);
+        }
+    }
+
+    fn more_arguments(&mut self, emitter: &mut Emitter, id: &str, more: &str) {
+        let Some(call) = self.calls.get_mut(id) else {
             return;
         };
         if more.is_empty() || call.announced || !self.live {
             return;
         }
-        let offset = u64::try_from(call.raw.chars().count()).ok();
+        let offset = Some(call.raw_chars);
+        call.raw_chars += more.chars().count() as u64;
         call.raw.push_str(more);
         let payload = ToolInputChunk {
             tool_call_id: call.id.clone(),
@@ -363,17 +375,8 @@ impl Session {
             let (call_id, order, place) = (call.id.clone(), call.order, call.place.clone());
             self.open_calls.remove(&order);
             self.asks.expire(emitter, &call_id);
-            let payload = ToolResult {
-                tool_call_id: call_id,
-                result: Json::string(""),
-                error: Some(ToolError {
-                    code: Some("no_result".to_owned()),
-                    message: "no result recorded".to_owned(),
-                    extra: Extra::default(),
-                }),
-                ..ToolResult::default()
-            };
-            self.add(emitter, &id, "closed", &place, payload);
+            let result = tool::unanswered(&call_id, false);
+            self.add(emitter, &id, "closed", &place, result);
         }
     }
 }

@@ -6,6 +6,7 @@
 //! | the same of other sessions | events of theirs, by `bus_sessions`; where all is to be in one session they are passed over and counted, with a `notice` for the first of them and how many there were |
 //! | `server.*` (connected, heartbeat), `plugin.*`, `catalog.*` … | passed over: they are about the server |
 //! | `file.edited`, `file.watcher.updated`, `session.diff` | passed over: the tools say it with a diff |
+//! | `session.next.*` | in the words of the older events, by `next` |
 //! | `sync` in `/global/event` | passed over: the twin of an event beside it |
 //! | an event whose id came before | passed over, counted as repeated |
 //! | all others | `raw` |
@@ -14,8 +15,9 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use super::next::{self, Next};
 use super::session::Session;
-use super::shapes::{is_of_server, native_session, unwrapped};
+use super::shapes::{is_of_server, native_session, properties_of, unwrapped};
 use super::times;
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place, hash};
@@ -27,6 +29,9 @@ use crate::value::{count_of, list_of, str_of, text_of};
 pub(crate) struct OpenCodeEvents {
     session: Session,
     seen: Recent<(), LATE_SMALL>,
+    next: Next,
+    /// Whether the newer family of events began, or the older one: the other says the same work once more.
+    is_next: Option<bool>,
     /// Other sessions on the bus that are not read.
     others: HashSet<u64>,
     /// The last time that the source told.
@@ -42,6 +47,8 @@ impl OpenCodeEvents {
         OpenCodeEvents {
             session,
             seen: Recent::default(),
+            next: Next::default(),
+            is_next: None,
             others: HashSet::new(),
             last_ms: None,
             line_no: 0,
@@ -67,7 +74,7 @@ impl OpenCodeEvents {
             }
             None => emitter.begin_line(None),
         }
-        let said = times::of_member(properties, "time");
+        let said = times::of_member(properties, "time").or_else(|| next::time_of(properties));
         let near = said.or(self.last_ms).or_else(|| {
             let time = properties.get("info")?.get("time")?;
             times::of_member(time, "updated").or_else(|| times::of_member(time, "created"))
@@ -172,6 +179,34 @@ impl OpenCodeEvents {
         }
     }
 
+    /// An event of the newer family.
+    fn of_next(
+        &mut self,
+        emitter: &mut Emitter,
+        kind: &str,
+        native_id: &str,
+        properties: &Value,
+        event: &Value,
+    ) {
+        let event_id = text_of(event, "id").unwrap_or(emitter.line_id());
+        let told = self.next.told(kind, native_id, event_id, properties);
+        let Some(told) = told else {
+            let place = self.session.place(native_id);
+            return emitter.raw(&place, self.session.format, kind, event);
+        };
+        // What tells nothing of the work says nothing of who tells it: it may stand beside the older family alone.
+        if told.is_empty() {
+            return emitter.pass_over(kind);
+        }
+        if !*self.is_next.get_or_insert(true) {
+            return emitter.pass_over("event told by the older family");
+        }
+        for (kind, properties) in told {
+            self.flush(emitter, &properties);
+            self.of_session(emitter, kind, native_id, &properties, event);
+        }
+    }
+
     fn status(
         &mut self,
         emitter: &mut Emitter,
@@ -209,8 +244,7 @@ impl Normalizer for OpenCodeEvents {
     fn line(&mut self, emitter: &mut Emitter, line: &Value) {
         let event = unwrapped(line);
         let kind = str_of(event, "type").unwrap_or("");
-        let empty = Value::Null;
-        let properties = event.get("properties").unwrap_or(&empty);
+        let properties = properties_of(event);
         self.begin(emitter, event, properties);
         if kind == "sync" {
             return emitter.pass_over("sync");
@@ -252,6 +286,12 @@ impl Normalizer for OpenCodeEvents {
                 emitter.notice("info", &Place::default(), "opencode", text);
             }
             return emitter.pass_over("event of another session");
+        }
+        if kind.starts_with(next::FAMILY) {
+            return self.of_next(emitter, kind, &native_id, properties, event);
+        }
+        if kind.starts_with("message.") && *self.is_next.get_or_insert(false) {
+            return emitter.pass_over("event told by the newer family");
         }
         self.flush(emitter, properties);
         self.of_session(emitter, kind, &native_id, properties, event);

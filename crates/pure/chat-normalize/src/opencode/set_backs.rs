@@ -3,18 +3,19 @@
 //! | state | what the session says | next |
 //! |---|---|---|
 //! | whole | `revert` names a message | set back: a notice names the turns that are left |
-//! | set back | `revert` names another one | the same once more |
-//! | set back | no `revert`, the message stands | whole: a notice says so |
+//! | set back | `revert` names another one | the same once more, and which turns stand again |
+//! | set back | no `revert`, the message stands | whole: a notice says so, and which turns stand again |
 //! | set back | no `revert`, the message was removed | whole: the user went on from there, and the removal was told |
 //!
 //! A document says it first and means its end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use chat_event::SetBack;
 use serde_json::Value;
 
 use super::session::Session;
-use crate::emit::{Emitter, Place};
+use crate::emit::Emitter;
 use crate::value::text_of;
 
 /// So many turns are known at least; those before are not gone back behind.
@@ -25,6 +26,10 @@ const MAX_TURNS: usize = 10_000;
 pub(crate) struct SetBacks {
     /// The message that it is set back to.
     to: Option<String>,
+    /// Whether files were put back as they were before it: of those it made a snapshot.
+    files_restored: bool,
+    /// The turns that are left now.
+    left: Vec<String>,
     /// The last turns, by the prompts that they began with.
     turns: BTreeMap<String, String>,
 }
@@ -42,6 +47,22 @@ impl SetBacks {
     pub(super) fn removed(&mut self, message_id: &str) {
         self.turns.remove(message_id);
     }
+
+    /// The turns from a message on are left; those that were left before stand again.
+    fn leave(&mut self, message_id: &str) -> SetBack {
+        // Ids of messages ascend.
+        let left = self.turns.range(message_id.to_owned()..);
+        let left: Vec<String> = left.map(|(_, turn_id)| turn_id.clone()).collect();
+        let mut again = std::mem::replace(&mut self.left, left.clone());
+        let are_left: BTreeSet<&String> = left.iter().collect();
+        again.retain(|turn_id| !are_left.contains(turn_id));
+        SetBack {
+            left,
+            again,
+            files_restored: self.files_restored,
+            cleared: false,
+        }
+    }
 }
 
 impl Session {
@@ -52,6 +73,8 @@ impl Session {
         if to == self.set_backs.to.as_deref() {
             return;
         }
+        let snapshot = revert.and_then(|revert| text_of(revert, "snapshot"));
+        self.set_backs.files_restored = snapshot.is_some();
         let before = std::mem::replace(&mut self.set_backs.to, to.map(str::to_owned));
         if !self.live {
             return;
@@ -61,21 +84,24 @@ impl Session {
             _ if to.is_some() => self.tell_set_back(emitter),
             Some(message_id) if stands(&message_id) => {
                 let text = "the session goes on where it was: what was set back stands again";
-                emitter.notice("info", &Place::default(), "branch", text);
+                let told = SetBack {
+                    again: std::mem::take(&mut self.set_backs.left),
+                    ..SetBack::default()
+                };
+                emitter.tell_set_back(text, &told);
             }
-            Some(_) | None => {}
+            // Those that were left are so for good.
+            Some(_) | None => self.set_backs.left.clear(),
         }
     }
 
     /// Says to what the session is set back, where it is.
-    pub(super) fn tell_set_back(&self, emitter: &mut Emitter) {
-        let Some(message_id) = &self.set_backs.to else {
+    pub(super) fn tell_set_back(&mut self, emitter: &mut Emitter) {
+        let Some(message_id) = self.set_backs.to.clone() else {
             return;
         };
-        // Ids of messages ascend.
-        let left = self.set_backs.turns.range(message_id.clone()..);
-        let turn_ids = left.map(|(_, turn_id)| turn_id.clone()).collect();
+        let told = self.set_backs.leave(&message_id);
         let text = format!("the session was set back to what stood before message {message_id}");
-        emitter.set_back(text, turn_ids);
+        emitter.tell_set_back(text, &told);
     }
 }

@@ -65,6 +65,9 @@ fn shape(value: &Value) -> Option<(Shape, bool)> {
     if kind == "sync" && is_object(event, "syncEvent") {
         return Some((Shape::Event, true));
     }
+    if kind.starts_with(super::next::FAMILY) && is_object(event, "data") {
+        return Some((Shape::Event, true));
+    }
     if is_object(event, "properties")
         && let Some((family, _)) = kind.split_once('.')
     {
@@ -106,8 +109,14 @@ pub(crate) fn session_of(value: &Value) -> Option<String> {
     id.map(str::to_owned)
 }
 
+/// The members of an event; those of the newer family may stand in `data`.
+pub(crate) fn properties_of(event: &Value) -> &Value {
+    let properties = event.get("properties").or_else(|| event.get("data"));
+    properties.unwrap_or(&Value::Null)
+}
+
 fn session_of_event(event: &Value) -> Option<&str> {
-    let properties = event.get("properties")?;
+    let properties = properties_of(event);
     let kind = str_of(event, "type").unwrap_or("");
     let info = properties.get("info").unwrap_or(&Value::Null);
     if kind.starts_with("session.")

@@ -23,6 +23,7 @@ use super::tools;
 use crate::emit::Emitter;
 use crate::track::{NewCall, Said, tool_error};
 use crate::value::{list_of, str_of, text_of};
+use crate::words::printed;
 
 /// Takes one event.
 pub(crate) fn event(session: &mut Session, emitter: &mut Emitter, event: &Value) {
@@ -216,7 +217,7 @@ fn observation(session: &mut Session, emitter: &mut Emitter, id: &str, kind: &st
     session.leave_delegate(&call_id);
     let result = ToolResult {
         result: Json::string(&content),
-        summary: tools::summary(&content).filter(|_| !failed),
+        summary: printed(&content).filter(|_| !failed),
         error,
         exit_code,
         ..ToolResult::default()

@@ -23,6 +23,7 @@ use super::tools;
 use crate::emit::Emitter;
 use crate::track::{NewCall, Said, tool_error};
 use crate::value::{is_true, list_of, str_of, text_of};
+use crate::words::printed;
 
 /// Takes one event.
 pub(crate) fn event(session: &mut Session, emitter: &mut Emitter, event: &Value) {
@@ -155,7 +156,7 @@ fn observation(session: &mut Session, emitter: &mut Emitter, event: &Value) {
     let result = ToolResult {
         result: Json::string(&content),
         error: failed.then(|| tool_error("error", &content)),
-        summary: tools::summary(&content).filter(|_| !failed),
+        summary: printed(&content).filter(|_| !failed),
         exit_code: observation
             .get("exit_code")
             .and_then(Value::as_i64)

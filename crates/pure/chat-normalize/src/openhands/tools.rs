@@ -8,7 +8,7 @@ use crate::edit::{file_edit, named_edit, shown_path, with_old_text};
 use crate::tool;
 use crate::track::Call;
 use crate::value::{is_true, list_of, str_of, text_of};
-use crate::words::{counted, one_line};
+use crate::words::one_line;
 
 /// The kind of a tool, by the action or the tool's name.
 pub(crate) fn kind(name: &str, args: &Value) -> &'static str {
@@ -45,15 +45,6 @@ pub(crate) fn title(args: &Value) -> Option<String> {
     ];
     let text = keys.iter().find_map(|key| str_of(args, key));
     text.map(one_line).filter(|line| !line.is_empty())
-}
-
-/// One line for a result that is no failure.
-pub(crate) fn summary(output: &str) -> Option<String> {
-    match output.trim_end().lines().count() {
-        0 => None,
-        1 => Some(one_line(output)),
-        n => Some(counted(n, "line", "lines")),
-    }
 }
 
 /// The arguments of an action without what the program adds for itself.

@@ -9,16 +9,19 @@
 //! | `custom` | a notice where it is shown |
 //!
 //! A turn is named for its prompt's time, a response for its own.
+//!
+//! Calls are in `calls`.
+
+mod calls;
 
 use std::collections::BTreeMap;
 
-use chat_event::payload::{Compaction, ErrorEvent, Interrupt, SessionStart, ToolResult, Usage};
-use chat_event::{Extra, Json};
+use chat_event::Extra;
+use chat_event::payload::{Compaction, ErrorEvent, Interrupt, SessionStart, Usage};
 use serde_json::{Map, Value, json};
 
-use super::{edits, tools};
 use crate::emit::{Emitter, hash};
-use crate::track::{NewCall, Said, Track, ended, tool_error};
+use crate::track::{Said, Track, ended};
 use crate::value::{
     amount_of, count_of, is_true, list_of, millis, millis_of_rfc3339, str_of, text_of,
 };
@@ -33,6 +36,9 @@ pub(crate) struct Talk {
     /// The agent works: it asked for calls, and has not answered to what they gave.
     is_at_work: bool,
     last_ms: Option<i64>,
+    /// Whether only messages bear times, and each that of its beginning: what comes as it happens is timed by its arrival.
+    pub(crate) is_stream: bool,
+    is_live: bool,
     /// When the last message was, in a file: nothing else tells when a run ended that was stopped.
     pub(crate) worked_ms: Option<i64>,
 }
@@ -76,13 +82,20 @@ impl Talk {
             outcome: "interrupted",
             is_at_work: false,
             last_ms: None,
+            is_stream: false,
+            is_live: false,
             worked_ms: None,
         }
     }
 
     /// Sets the time of the next events.
     pub(crate) fn at(&mut self, emitter: &mut Emitter, time_ms: Option<i64>) {
-        self.last_ms = time_ms.or(self.last_ms);
+        let is_now = time_ms.is_some_and(|time_ms| emitter.is_live(time_ms));
+        self.is_live |= self.is_stream && is_now;
+        self.last_ms = match self.is_live {
+            true => self.last_ms.max(Some(emitter.time_ms)),
+            false => time_ms.or(self.last_ms),
+        };
         if let Some(time_ms) = self.last_ms {
             emitter.time_ms = time_ms;
         }
@@ -255,116 +268,6 @@ impl Talk {
                 emitter.raw(&place, self.format, kind, block);
             }
         }
-    }
-
-    /// The whole block of a call.
-    pub(crate) fn call_block(
-        &mut self,
-        emitter: &mut Emitter,
-        response: &str,
-        blocks: &mut Blocks,
-        index: u64,
-        block: &Value,
-    ) {
-        let told = Told { part: 0, text: 0 };
-        if blocks.told.insert(index, told).is_none() {
-            self.call(emitter, response, block, block.get("arguments"));
-        }
-    }
-
-    /// A call, by a block of an answer or by the line that says it begins.
-    pub(crate) fn call(
-        &mut self,
-        emitter: &mut Emitter,
-        response: &str,
-        call: &Value,
-        args: Option<&Value>,
-    ) {
-        let id = text_of(call, "id").or_else(|| text_of(call, "toolCallId"));
-        let name = str_of(call, "name").or_else(|| str_of(call, "toolName"));
-        let Some(id) = id else {
-            let place = self.track.place().in_response(response);
-            return emitter.raw(&place, self.format, "call without an id", call);
-        };
-        let args = args.unwrap_or(&Value::Null);
-        let name = name.unwrap_or("");
-        let new = NewCall {
-            id,
-            response_id: response,
-            name,
-            args,
-            title: tools::title(args),
-            kind: tools::kind(name),
-        };
-        self.track.call(emitter, new);
-    }
-
-    /// What a call gave; `is_told` where it may have been told before.
-    pub(crate) fn result(&mut self, emitter: &mut Emitter, message: &Value, is_told: bool) {
-        let id = text_of(message, "toolCallId").unwrap_or("");
-        let name = str_of(message, "toolName").unwrap_or("");
-        // The end of a run brings the content within `result`.
-        let holder = message.get("result").unwrap_or(message);
-        let said = said(holder.get("content"));
-        let failed = is_true(message, "isError");
-        let mut extra = Extra::default();
-        if !said.attachments.is_empty() {
-            let attachments = Json::from(Value::from(said.attachments));
-            extra.insert("attachments", attachments);
-        }
-        let result = ToolResult {
-            result: Json::string(&said.text),
-            error: failed.then(|| tool_error("error", &said.text)),
-            summary: tools::summary(&said.text).filter(|_| !failed),
-            exit_code: tools::exit_code(name, &said.text).filter(|_| failed),
-            extra,
-            ..ToolResult::default()
-        };
-        match self.track.result(emitter, id, result) {
-            Some(call) if !failed => {
-                let details = holder.get("details").unwrap_or(&Value::Null);
-                let cwd = self.track.facts.cwd();
-                if let Some(edit) = edits::edit(&call, details, cwd.as_deref()) {
-                    self.track.edit(emitter, &call, edit);
-                }
-            }
-            Some(_) => {}
-            None if is_told => emitter.pass_over("toolResult message"),
-            None => emitter.raw(
-                &self.track.place(),
-                self.format,
-                "result without a call",
-                message,
-            ),
-        }
-    }
-
-    /// A command that the user ran.
-    fn command(&mut self, emitter: &mut Emitter, message: &Value) {
-        let id = Self::stem(emitter, "bash", message);
-        let args = json!({"command": str_of(message, "command").unwrap_or("")});
-        let call = NewCall {
-            id: &id,
-            response_id: "",
-            name: "bash",
-            args: &args,
-            title: tools::title(&args),
-            kind: "execute",
-        };
-        self.track.call(emitter, call);
-        let output = str_of(message, "output").unwrap_or("");
-        let mut extra = Extra::default();
-        extra.insert("by", Json::string("user"));
-        let result = ToolResult {
-            result: Json::string(output),
-            error: is_true(message, "cancelled")
-                .then(|| tool_error("cancelled", "the command was cancelled")),
-            summary: tools::summary(output),
-            exit_code: message.get("exitCode").and_then(Value::as_i64),
-            extra,
-            ..ToolResult::default()
-        };
-        self.track.result(emitter, &id, result);
     }
 
     /// What an extension adds; what is not shown is passed over.

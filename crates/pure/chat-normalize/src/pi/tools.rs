@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::value::str_of;
-use crate::words::{counted, one_line};
+use crate::words::one_line;
 
 /// The kind of a tool, after `design/events.md`.
 pub(crate) fn kind(name: &str) -> &'static str {
@@ -32,15 +32,6 @@ pub(crate) fn title(args: &Value) -> Option<String> {
     ];
     let text = keys.iter().find_map(|key| str_of(args, key));
     text.map(one_line).filter(|line| !line.is_empty())
-}
-
-/// One line for a result that is no failure.
-pub(crate) fn summary(output: &str) -> Option<String> {
-    match output.trim_end().lines().count() {
-        0 => None,
-        1 => Some(one_line(output)),
-        n => Some(counted(n, "line", "lines")),
-    }
 }
 
 /// The file that a call changes.

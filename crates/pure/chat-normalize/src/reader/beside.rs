@@ -76,6 +76,12 @@ impl Running {
                 self.emitter.pass_over(why);
                 return false;
             }
+            Route::LetGo(why) => {
+                self.go_to(0);
+                self.emitter.begin_line(None);
+                self.emitter.unreadable(why, &value.to_string());
+                return false;
+            }
             Route::OneTooMany => {
                 let is_said = std::mem::replace(&mut beside.is_full, true);
                 self.go_to(0);

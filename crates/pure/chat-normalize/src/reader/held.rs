@@ -23,6 +23,24 @@ pub(super) enum HeldLine<'a> {
 }
 
 impl Held<'_> {
+    /// The same line, to be kept.
+    pub(super) fn kept(&self) -> Held<'static> {
+        let line = match &self.line {
+            HeldLine::Text { text, lossy, ended } => HeldLine::Text {
+                text: Cow::Owned(text.to_string()),
+                lossy: *lossy,
+                ended: *ended,
+            },
+            HeldLine::Zeros => HeldLine::Zeros,
+            HeldLine::TooLong => HeldLine::TooLong,
+        };
+        Held {
+            line_no: self.line_no,
+            arrival_ms: self.arrival_ms,
+            line,
+        }
+    }
+
     pub(super) fn into_owned(self) -> Held<'static> {
         let line = match self.line {
             HeldLine::Text { text, lossy, ended } => HeldLine::Text {

@@ -5,10 +5,11 @@ use serde_json::Value;
 
 use super::beside::Beside;
 use super::held::{Held, HeldLine};
+use super::torn::Torn;
 use super::{Context, HEAD_BYTES, MAX_HELD_LINES};
 use crate::dialect::{Dialect, Ending, Form, Naming, Normalizer};
 use crate::emit::{Emitter, Place};
-use crate::parse::{event_data, is_event_field, parse_document, parse_line};
+use crate::parse::{event_data, is_event_field, parse_document, parse_line, records_behind};
 use crate::value::text_of;
 
 /// The normalizer of a source, and the events it makes.
@@ -24,6 +25,8 @@ pub(super) struct Running {
     pub(super) ahead_bytes: usize,
     /// The sessions beside this one, where the source may carry several at once.
     pub(super) beside: Option<Beside>,
+    /// A value that is printed over several lines and not whole.
+    pub(super) torn: Option<Torn>,
 }
 
 /// A value that waits for the one behind it, which says whose it is.
@@ -37,15 +40,17 @@ pub(super) struct Ahead {
 impl Running {
     /// Takes the next line.
     pub(super) fn line(&mut self, held: &Held<'_>) {
-        self.read(held);
+        self.emitter.report.lines += 1;
+        if !self.is_of_several(held) {
+            self.read_alone(held);
+        }
         self.emitter.make_untold_edit();
     }
 
-    fn read(&mut self, held: &Held<'_>) {
+    pub(super) fn read_alone(&mut self, held: &Held<'_>) {
         let emitter = &mut self.emitter;
         emitter.line_no = held.line_no;
         emitter.arrive(held.arrival_ms);
-        emitter.report.lines += 1;
         emitter.begin_line(None);
         let (text, lossy, ended) = match &held.line {
             HeldLine::Text { text, lossy, ended } => (text, *lossy, *ended),
@@ -79,6 +84,8 @@ impl Running {
         }
         let parsed = match self.dialect.form() {
             Form::Document => parse_document(text),
+            // Of a list that is cut off the whole items are read as well.
+            Form::Lines if text.trim_start().starts_with('[') => parse_document(text),
             Form::Lines => parse_line(text),
         };
         if lossy {
@@ -96,6 +103,20 @@ impl Running {
             }
         }
         if let Some((reason, at)) = parsed.rest {
+            let recognise = self.dialect.row().recognise;
+            let behind = match (parsed.cut_off, self.dialect.form()) {
+                (false, Form::Lines) => records_behind(text, at, recognise),
+                _ => None,
+            };
+            if let Some((begins, values)) = behind {
+                self.emitter.begin_line(None);
+                let broken = text.get(at..begins).unwrap_or(text);
+                self.emitter.unreadable(&reason, broken.trim());
+                for value in &values {
+                    self.value(value, held.arrival_ms);
+                }
+                return;
+            }
             let reason = match (parsed.cut_off, self.dialect.form()) {
                 // It has all lines of the file; what broke off is further down.
                 (true, Form::Document) => {
@@ -115,7 +136,7 @@ impl Running {
         }
     }
 
-    fn value(&mut self, value: &Value, arrival_ms: i64) {
+    pub(super) fn value(&mut self, value: &Value, arrival_ms: i64) {
         let is_long = self.ahead.len() > MAX_HELD_LINES || self.ahead_bytes > HEAD_BYTES;
         let is_other = |id: &str| self.native_id.as_deref().is_some_and(|known| known != id);
         match self.dialect.naming(value) {
@@ -169,6 +190,7 @@ impl Running {
 
     /// The source is at its end.
     pub(super) fn finish(&mut self, arrival_ms: i64) {
+        self.let_go();
         self.tell_ahead();
         self.each_session(|running| running.close(arrival_ms));
     }

@@ -164,6 +164,15 @@ impl SandboxAgent {
 
     pub(super) fn quiet_place(&self) -> Place {
         Place {
+            // Outside of a turn no call runs.
+            parent_tool_call_id: self.turn.as_ref().and(self.natives.parent()).cloned(),
+            ..self.turn_place()
+        }
+    }
+
+    /// Where the turn itself begins and ends: within no call.
+    fn turn_place(&self) -> Place {
+        Place {
             turn_id: self.turn.clone(),
             ..Place::default()
         }
@@ -196,8 +205,7 @@ impl SandboxAgent {
             trigger: "user".to_owned(),
             ..TurnStart::default()
         };
-        let place = self.quiet_place();
-        emitter.add_as(&format!("{id}:start"), &place, start);
+        emitter.add_as(&format!("{id}:start"), &self.turn_place(), start);
     }
 
     /// Ends the turn, and before it what is open in it.
@@ -221,7 +229,7 @@ impl SandboxAgent {
             ask.expire(emitter);
         }
         self.end_messages();
-        let place = self.quiet_place();
+        let place = self.turn_place();
         let Some(turn) = self.turn.take() else {
             return;
         };
@@ -280,8 +288,13 @@ impl Normalizer for SandboxAgent {
         let kind = str_of(event, "type").unwrap_or("");
         let in_turn = self.in_turn();
         let open = self.calls.values().take(MAX_LOOKED_AT);
-        let agent_runs = || open.into_iter().any(Call::is_of_agent);
-        self.natives.read(event, data, agent_runs, in_turn);
+        let agents = || {
+            let mut agents: Vec<&Call> =
+                open.into_iter().filter(|call| call.is_of_agent()).collect();
+            agents.sort_by_key(|call| call.order);
+            agents.into_iter().map(|call| call.id.clone()).collect()
+        };
+        self.natives.read(event, data, agents, in_turn);
         if kind != "session.started" && !self.facts.begun() {
             let facts = SessionStart {
                 native_id: text_of(event, "session_id").map(str::to_owned),

@@ -28,8 +28,9 @@ const MAX_LEFT: usize = 8;
 pub(crate) struct Message {
     /// The id of its response.
     pub(super) id: String,
-    /// The turn it began in.
+    /// The turn it began in, and the call whose agent says it.
     turn: Option<String>,
+    parent: Option<String>,
     order: u64,
     /// What it was begun with and was not written.
     pending: Vec<(Kind, String)>,
@@ -59,6 +60,7 @@ impl Message {
     fn place(&self) -> Place {
         Place {
             turn_id: self.turn.clone(),
+            parent_tool_call_id: self.parent.clone(),
             ..Place::default()
         }
         .in_response(&self.id)
@@ -190,7 +192,7 @@ impl SandboxAgent {
         } else if let Some(late) = is_late.then(|| self.past.remove(key)).flatten() {
             self.messages.insert(key.to_owned(), late);
         } else {
-            let turn = self.place(emitter).turn_id;
+            let place = self.place(emitter);
             self.n_messages += 1;
             let id = if key.is_empty() {
                 format!("message-{}", self.n_messages)
@@ -199,7 +201,8 @@ impl SandboxAgent {
             };
             let message = Message {
                 id,
-                turn,
+                turn: place.turn_id,
+                parent: place.parent_tool_call_id,
                 order: self.n_messages,
                 ..Message::default()
             };

@@ -8,6 +8,8 @@
 //! | `turn.ended` | passed over |
 //! | an item that the agent begins, or the user's words to it | the turn is its own |
 //!
+//! What a sub-agent does stands in the call that started it: of those that run, the first that no other session works for.
+//!
 //! A sub-agent's session is one that names its parent, or whose first event came while a call of an agent ran. Of any
 //! other it is taken that the agent goes on in it, where it begins a turn while none runs; an item of the session
 //! before tells that it does not.
@@ -32,15 +34,18 @@ pub(crate) struct Natives {
     now: Option<String>,
     /// All that are known: whether it is a sub-agent's.
     are_children: Recent<bool>,
+    /// The calls that started the sub-agents, by their sessions, and the calls for which one works.
+    calls: Recent<String>,
+    worked_for: Recent<()>,
 }
 
 impl Natives {
-    /// An event is read. `agent_runs`: whether a call of an agent is open; `in_turn`: whether a turn is.
+    /// An event is read. `agents`: the calls of agents that are open, in their order; `in_turn`: whether a turn is.
     pub(super) fn read(
         &mut self,
         event: &Value,
         data: &Value,
-        agent_runs: impl FnOnce() -> bool,
+        agents: impl FnOnce() -> Vec<String>,
         in_turn: bool,
     ) {
         self.now = text_of(event, "native_session_id").map(str::to_owned);
@@ -50,10 +55,17 @@ impl Natives {
         let own = self.own.get_or_insert_with(|| now.clone());
         self.of_turn.get_or_insert_with(|| now.clone());
         let kind = str_of(event, "type").unwrap_or("");
+        let is_own = own == now;
         if !self.are_children.contains(now) {
-            self.are_children.insert(now, own != now && agent_runs());
+            let agents = if is_own { Vec::new() } else { agents() };
+            self.are_children.insert(now, !agents.is_empty());
+            let mut free = agents.iter().filter(|call| !self.worked_for.contains(call));
+            if let Some(call) = free.next() {
+                self.worked_for.insert(call, ());
+                self.calls.insert(now, call.clone());
+            }
         }
-        if kind == "session.started" && own != now {
+        if kind == "session.started" && !is_own {
             let held = data.get("metadata").unwrap_or(&Value::Null);
             let is_child = ["parentID", "parent_id", "parentId"]
                 .iter()
@@ -85,6 +97,12 @@ impl Natives {
     pub(super) fn is_child(&self) -> bool {
         let known = self.now.as_ref().and_then(|now| self.are_children.get(now));
         known == Some(&true)
+    }
+
+    /// The call that started the sub-agent whose event is read.
+    pub(super) fn parent(&self) -> Option<&String> {
+        let now = self.now.as_ref().filter(|_| self.is_child())?;
+        self.calls.get(now)
     }
 
     /// Whether what is read is of another session than the turn.
@@ -121,9 +139,10 @@ impl Natives {
         self.of_turn.clone_from(&self.now);
     }
 
-    /// No turn runs.
+    /// No turn runs, and no call.
     pub(super) fn end_turn(&mut self) {
         self.of_turn.clone_from(&self.own);
+        self.calls = Recent::default();
     }
 }
 

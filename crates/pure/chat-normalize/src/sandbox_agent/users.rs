@@ -106,11 +106,15 @@ impl SandboxAgent {
         }
         let place = self.place(emitter);
         self.words.put(print(self.n_turns), ());
-        let payload = UserMessage {
+        let is_by_agent = place.parent_tool_call_id.is_some();
+        let mut payload = UserMessage {
             text: text.into(),
             attachments: (!attached.is_empty()).then(|| Json::from(Value::Array(attached))),
             ..UserMessage::default()
         };
+        if is_by_agent {
+            payload.extra.insert("from", Json::string("agent"));
+        }
         let id = if key.is_empty() { "user" } else { key };
         emitter.add_as(&format!("{id}:user"), &place, payload);
         true

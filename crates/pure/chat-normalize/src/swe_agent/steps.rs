@@ -9,7 +9,7 @@ use super::tools::{self, OpenFile};
 use crate::emit::Emitter;
 use crate::track::{NewCall, Track};
 use crate::value::{is_true, list_of, str_of, text_of};
-use crate::words::{counted, one_line};
+use crate::words::printed;
 
 /// The text of a content: a string, or a list of blocks.
 pub(crate) fn text(content: Option<&Value>) -> String {
@@ -209,13 +209,9 @@ fn call(
 }
 
 fn result(track: &mut Track, emitter: &mut Emitter, id: &str, output: &str, took: Option<f64>) {
-    let n_lines = output.trim_end().lines().count();
     let result = ToolResult {
         result: Json::string(output),
-        summary: (n_lines > 0).then(|| match n_lines {
-            1 => one_line(output),
-            _ => counted(n_lines, "line", "lines"),
-        }),
+        summary: printed(output),
         duration_ms: took.filter(|took| *took > 0.0).map(millis),
         ..ToolResult::default()
     };

@@ -2,7 +2,7 @@
 
 use super::{read, status};
 use crate::support::{assert_sound, read_lines, told};
-use chat_event::{ChatEvent, Payload};
+use chat_event::{ChatEvent, Payload, SetBack};
 use chat_normalize::Dialect;
 use serde_json::{Value, json};
 
@@ -115,6 +115,66 @@ fn a_session_that_is_set_back_names_the_turns_once_and_says_that_they_stand_agai
     let events = read_lines(Dialect::OpenCodeExport, &[export]).events;
     assert_sound("export", &events);
     assert_eq!(notices(&events), [set_back("msg_3", r#"["msg_3"]"#)]);
+}
+
+/// What notices say of turns and files.
+fn told_of_turns(lines: &[Value]) -> Vec<SetBack> {
+    let (events, _) = read(lines);
+    let told = events.iter().filter_map(|event| match &event.payload {
+        Payload::Notice(notice) => SetBack::of(notice),
+        _ => None,
+    });
+    told.collect()
+}
+
+#[test]
+fn turns_stand_again_where_the_session_goes_forward_and_files_are_put_back_from_a_snapshot() {
+    let begun = [
+        turn("msg_1", "msg_2"),
+        turn("msg_3", "msg_4"),
+        turn("msg_5", "msg_6"),
+    ]
+    .concat();
+    let set_back = |left: &[&str], again: &[&str], files_restored| SetBack {
+        left: left.iter().map(|id| (*id).to_owned()).collect(),
+        again: again.iter().map(|id| (*id).to_owned()).collect(),
+        files_restored,
+        cleared: false,
+    };
+    let to = |id: &str| session(json!({"messageID": id}));
+    let kept = |id: &str| session(json!({"messageID": id, "snapshot": "4b825dc6"}));
+    let removed = |id: &str| json!({"type": "message.removed", "properties": {"sessionID": "ses_1", "messageID": id}});
+    for (lines, wanted) in [
+        (
+            vec![kept("msg_3"), to("msg_5"), session(Value::Null)],
+            vec![
+                set_back(&["msg_3", "msg_5"], &[], true),
+                set_back(&["msg_5"], &["msg_3"], false),
+                set_back(&[], &["msg_5"], false),
+            ],
+        ),
+        // The user goes on from there: what is left is so for good.
+        (
+            vec![
+                to("msg_5"),
+                removed("msg_5"),
+                session(Value::Null),
+                to("msg_3"),
+                session(Value::Null),
+            ],
+            vec![
+                set_back(&["msg_5"], &[], false),
+                set_back(&["msg_3"], &[], false),
+                set_back(&[], &["msg_3"], false),
+            ],
+        ),
+        (
+            vec![session(json!({"messageID": "msg_5", "snapshot": ""}))],
+            vec![set_back(&["msg_5"], &[], false)],
+        ),
+    ] {
+        assert_eq!(told_of_turns(&[&begun[..], &lines].concat()), wanted);
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use super::{FileSummary, ToolCallCounts};
 use crate::file_place::moved_from;
 use crate::panel::FileChange;
 use crate::projections::conversation::{Block, Call, CallKey, Entry, EntryBody, EntryKey};
+use crate::set_backs::SetBacks;
 use crate::tool::ToolStatus;
 
 /// Files are listed up to here, and counted beyond.
@@ -34,6 +35,7 @@ impl Counted {
         &mut self,
         entries: &BTreeMap<EntryKey, Entry>,
         calls: &BTreeMap<CallKey, Call>,
+        set_backs: &SetBacks<u64, u64>,
     ) {
         for entry in entries.values() {
             self.add_entry(entry);
@@ -41,16 +43,23 @@ impl Counted {
         for call in calls.values() {
             self.add_call(call);
         }
+        let stays = |entry: &Entry| {
+            let left = set_backs.of(&entry.turn);
+            left.is_none_or(|(_, files_restored)| !files_restored)
+        };
         // Each finds the files as those before it left them.
         let mut edits: Vec<(EntryKey, &FileEdit)> = Vec::new();
         for (at, entry) in entries {
             if let EntryBody::Event(event) = &entry.body
                 && let Payload::FileEdit(edit) = &event.payload
+                && stays(entry)
             {
                 edits.push((*at, edit));
             }
         }
-        let of_calls = calls.values().flat_map(|call| &call.edits);
+        let calls = calls.values();
+        let calls = calls.filter(|call| entries.get(&call.home).is_none_or(stays));
+        let of_calls = calls.flat_map(|call| &call.edits);
         edits.extend(of_calls.filter_map(|edit| Some((edit.at, edit.edit.as_ref()?))));
         edits.sort_by_key(|(at, _)| *at);
         for (_, edit) in edits {

@@ -8,6 +8,7 @@ use chat_event::{ChatEvent, Outcome, Payload, Standing};
 use super::SessionOutcome;
 use super::usage::{NewestUsage, UsageCount, UsageNote};
 use crate::renderer::seen::hash;
+use crate::set_backs::SetBacks;
 use crate::took::took_ms;
 
 /// No session has as many models or agents; a list of more is not read.
@@ -28,6 +29,7 @@ pub(super) struct Told {
     pub(super) busy_ms: u64,
     standing: Standing,
     pub(super) turns: HashSet<u64>,
+    pub(super) set_backs: SetBacks<u64, u64>,
     times: HashMap<u64, TurnTime>,
     pub(super) interrupts: u64,
     pub(super) compactions: u64,
@@ -175,6 +177,12 @@ impl Told {
             ended: false,
             guessed: false,
         })
+    }
+
+    /// How many turns the user went back behind.
+    pub(super) fn undone_turns(&self) -> u64 {
+        let left = self.set_backs.left();
+        left.filter(|turn| self.turns.contains(*turn)).count() as u64
     }
 
     /// How the newest turn ended: the last one that began, by the times of the turns.

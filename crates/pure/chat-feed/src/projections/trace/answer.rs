@@ -18,6 +18,8 @@ type PartName = (Option<u64>, Option<u32>);
 struct Part {
     name: PartName,
     text: String,
+    /// Its newest piece, by the hash of its event's id.
+    newest: Option<u64>,
     done: bool,
     /// Its beginning was handed on.
     goes_on: bool,
@@ -64,25 +66,46 @@ impl HandedOn {
 }
 
 impl Answer {
-    /// Takes a piece of a part.
-    pub(super) fn chunk(&mut self, response: Option<&str>, part: Option<u32>, text: &str) {
+    /// Takes a piece of a part, by its event's id.
+    pub(super) fn chunk(
+        &mut self,
+        id: &str,
+        response: Option<&str>,
+        part: Option<u32>,
+        text: &str,
+    ) {
         let name = (response.map(hash), part);
+        let newest = Some(hash(id));
         self.n_bytes += text.len();
         match self.parts.iter_mut().rev().find(|known| known.name == name) {
             // What comes after the whole opens the next part only where parts are not numbered.
             Some(known) if known.done && part.is_some() => self.n_bytes -= text.len(),
-            Some(known) if !known.done => known.text.push_str(text),
+            Some(known) if !known.done => {
+                known.text.push_str(text);
+                known.newest = newest;
+            }
             _ => {
                 let goes_on = self.handed_on.iter().any(|(known, _)| *known == name);
                 self.add(Part {
                     name,
                     text: text.to_owned(),
+                    newest,
                     done: false,
                     goes_on,
                     is_aside: goes_on,
                 });
             }
         }
+    }
+
+    /// Takes back a part whose pieces these events were: another source told its words otherwise.
+    pub(super) fn take_back(&mut self, event_ids: &[String]) {
+        let ids: Vec<u64> = event_ids.iter().map(|id| hash(id)).collect();
+        let is_taken = |part: &Part| part.newest.is_some_and(|id| ids.contains(&id)) && !part.done;
+        let before = self.parts.iter().take(self.n_before_result);
+        self.n_before_result -= before.filter(|part| is_taken(part)).count();
+        self.parts.retain(|part| !is_taken(part));
+        self.n_bytes = self.parts.iter().map(|part| part.text.len()).sum();
     }
 
     fn add(&mut self, part: Part) {
@@ -140,6 +163,7 @@ impl Answer {
                 self.add(Part {
                     name,
                     text: text.to_owned(),
+                    newest: None,
                     done: true,
                     goes_on,
                     is_aside: goes_on,
@@ -179,6 +203,7 @@ impl Answer {
             Some(last) if !last.done => last.text.rfind('\n').map(|at| Part {
                 name: last.name,
                 text: last.text.split_off(at + 1),
+                newest: last.newest,
                 done: false,
                 goes_on: true,
                 is_aside: last.is_aside,

@@ -1,20 +1,23 @@
 //! The tool calls of a session that are not done, and the lines that are told of them.
 //!
 //! Their figures and words are those of [`ToolCallBlock`], so that a terminal says what the page says.
+//!
+//! What is known of one call is in `call`.
+
+mod call;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use chat_event::Json;
 use chat_event::payload::{Progress, ToolCall, ToolResult};
 
-use super::clean::{clean, one_line};
-use super::words;
+use super::clean::one_line;
 use crate::block::ToolCallBlock;
 use crate::projections::early_answers::EarlyAnswers;
 use crate::renderer::hash;
-use crate::took::ran_ms;
 use crate::tool::{ToolKind, ToolStatus};
-use crate::units;
+pub(super) use call::{OpenCall, target_of};
+use call::{note_result, size, target};
 
 /// So many calls may be open in a session; beyond them the oldest is told as it stands.
 const MAX_OPEN: usize = 1024;
@@ -30,27 +33,6 @@ const MAX_WAITING_BYTES: usize = 4 * 1024 * 1024;
 
 /// Names a turn of the session for as long as it is traced.
 pub(super) type TurnNth = u64;
-
-/// A call that has no result, or a result that has no call.
-#[derive(Debug)]
-pub(super) struct OpenCall {
-    /// The hash of its id.
-    id: u64,
-    pub(super) turn: Option<TurnNth>,
-    /// The hash of the call that it lies in.
-    parent: Option<u64>,
-    /// How many calls it lies in.
-    pub(super) depth: usize,
-    /// The facts, without the arguments: their words are in `target`.
-    pub(super) block: ToolCallBlock,
-    target: String,
-    /// Whether the call itself came.
-    pub(super) called: bool,
-    /// How much of a result waits in it for the call.
-    waiting_bytes: usize,
-    /// What it printed so far: the end of it.
-    pub(super) output: String,
-}
 
 #[derive(Debug)]
 struct Finished {
@@ -377,84 +359,5 @@ impl Calls {
             late: None,
         });
         Some(call)
-    }
-}
-
-/// As much of a result is kept, in bytes.
-fn size(block: &ToolCallBlock) -> usize {
-    let result = block.result.as_ref().map_or(0, |result| result.text_len());
-    let error = block.error.as_ref().map_or(0, |error| error.message.len());
-    result + error + block.summary.as_ref().map_or(0, String::len)
-}
-
-fn note_result(block: &mut ToolCallBlock, result: &ToolResult, now_ms: Option<i64>) {
-    block.result = Some(result.given(block.result.as_ref()));
-    block.error.clone_from(&result.error);
-    block.summary.clone_from(&result.summary);
-    block.exit_code = result.exit_code;
-    block.status = ToolStatus::of_result(result.error.as_ref(), false);
-    block.duration_ms = ran_ms(result, block.runs_since_ms(), now_ms);
-    block.progress = None;
-}
-
-/// What a call of that tool would work on.
-pub(super) fn target_of(tool_name: &str, args: &Json, cwd: Option<&str>) -> String {
-    let mut block = ToolCallBlock::unknown("");
-    block.tool_name = tool_name.into();
-    block.kind = ToolKind::of(None, tool_name);
-    block.args = args.clone();
-    target(&block, cwd)
-}
-
-fn target(block: &ToolCallBlock, cwd: Option<&str>) -> String {
-    let target = block.target();
-    let shown = match block.kind {
-        ToolKind::Read | ToolKind::Edit => units::below(&target, cwd),
-        _ => &target,
-    };
-    one_line(shown)
-}
-
-impl OpenCall {
-    /// What it works on, as the line has it.
-    pub(super) fn target(&self) -> &str {
-        &self.target
-    }
-
-    /// The line of the call as it stands: `[TOOL] bash: cargo build (exit 0) — 15.3s`.
-    pub(super) fn line(&self) -> String {
-        let block = &self.block;
-        let name = match &*block.tool_name {
-            "" => "tool call".to_owned(),
-            name => one_line(&name.to_lowercase()),
-        };
-        let target = match (&*self.target, &*block.tool_name) {
-            ("", "") => format!(": {}", one_line(&block.tool_call_id)),
-            ("", _) => String::new(),
-            (target, _) => format!(": {target}"),
-        };
-        let figures = one_line(&block.figures());
-        let outcome = match block.status {
-            ToolStatus::Preparing => " (preparing…)".to_owned(),
-            ToolStatus::Running if block.waits => " (waiting…)".to_owned(),
-            ToolStatus::Running if figures.is_empty() => " (running…)".to_owned(),
-            ToolStatus::Running => format!(" ({figures}…)"),
-            // What it works on may say all there is to say.
-            ToolStatus::Succeeded if figures.is_empty() || figures == self.target => String::new(),
-            ToolStatus::Succeeded if block.kind == ToolKind::Search => format!(" → {figures}"),
-            ToolStatus::Failed if figures.is_empty() => " (failed)".to_owned(),
-            ToolStatus::Failed if block.exit_code.is_none() && !figures.starts_with("failed") => {
-                format!(" (failed: {figures})")
-            }
-            ToolStatus::Denied => " (denied)".to_owned(),
-            ToolStatus::Succeeded
-            | ToolStatus::Failed
-            | ToolStatus::Interrupted
-            | ToolStatus::NoResult => format!(" ({figures})"),
-        };
-        let took = words::told_duration(block.duration_ms).filter(|_| !block.status.runs());
-        let took = took.map_or_else(String::new, |took| format!(" — {took}"));
-        let indent = "  ".repeat(self.depth);
-        clean(&format!("{indent}[TOOL] {name}{target}{outcome}{took}"))
     }
 }

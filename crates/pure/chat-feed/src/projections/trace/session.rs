@@ -2,9 +2,13 @@
 //!
 //! Ids are kept as their hashes and texts cut to a line, so that what is kept of open calls and turns is small whatever
 //! they are called.
+//!
+//! What an event tells is in `take`, what goes on now in `running`.
 
 mod lines;
+mod running;
 mod says;
+mod take;
 mod tell;
 mod tools;
 mod turns;
@@ -12,17 +16,17 @@ mod turns;
 use std::collections::BTreeMap;
 
 use chat_event::payload::TurnEnd;
-use chat_event::{ChatEvent, Payload, Standing, Status, Took};
+use chat_event::{ChatEvent, Payload, Standing};
 
-use super::calls::{CallPlace, CallStep, Calls, TurnNth};
-use super::clean::{clean, one_line};
+use super::calls::{Calls, TurnNth};
+use super::clean::clean;
 use super::line::{LineKind, Severity, Stream, Verbosity};
 use super::turns::Turns;
-use super::{Running, words};
 use crate::projections::two_sources::{Told as Asking, TwoSources};
-use crate::renderer::{Seen, hash};
+use crate::renderer::Seen;
 use crate::retries::Retries;
 use crate::tool::ToolStatus;
+use take::place_of;
 
 /// So many questions may wait for their answer.
 const MAX_ASKS: usize = 256;
@@ -156,52 +160,6 @@ impl SessionTrace {
         }
     }
 
-    /// What goes on now, one line a call; else what the turns are at.
-    pub(super) fn running(&self) -> Vec<Running<Told>> {
-        // What is told late of a session that is over goes on in no terminal.
-        if self.is_finished || self.standing.status() == Status::Ended {
-            return Vec::new();
-        }
-        let line = |kind, text: String, since_ms| Running {
-            line: Told {
-                stream: Stream::Trace,
-                kind,
-                severity: Severity::Info,
-                text,
-            },
-            since_ms,
-        };
-        let mut running: Vec<_> = self
-            .calls
-            .running()
-            .map(|call| {
-                let since_ms = call.block.runs_since_ms();
-                line(LineKind::ToolRunning, call.line(), since_ms)
-            })
-            .collect();
-        // What is open in a session that rests waits for somebody to go on with it.
-        let open = self.turns.open().iter();
-        for turn in open.filter(|turn| self.standing.works() && !turn.gave_way) {
-            let busy = self.calls.running().any(|call| call.turn == Some(turn.nth));
-            let doing = match (&turn.progress, busy) {
-                (Some(progress), _) => progress.clone(),
-                (None, true) => continue,
-                (None, false) => turn.name(),
-            };
-            let text = format!("{} ⋯ {doing}", turn.tag());
-            running.push(line(LineKind::Progress, text, turn.last_ms));
-        }
-        if let Some(status) = self.status.as_ref().filter(|_| self.standing.works()) {
-            running.push(line(LineKind::Progress, format!("⋯ {status}"), None));
-        }
-        // It goes on in a turn that was told to be over, or in none.
-        if running.is_empty() && self.standing.works() {
-            let status = self.standing.status().as_str();
-            running.push(line(LineKind::Progress, format!("⋯ {status}"), None));
-        }
-        running
-    }
-
     /// The turn an event belongs to; one that is not known is opened, one that is over stays so.
     fn turn_of(&mut self, event: &ChatEvent) -> Option<TurnNth> {
         let begins = matches!(
@@ -242,163 +200,5 @@ impl SessionTrace {
             self.end_turn(before, &TurnEnd::default(), None);
         }
         self.turns.begin(id, event.timestamp)
-    }
-
-    fn take(&mut self, event: &ChatEvent, turn: Option<TurnNth>, took: Took) {
-        let parent = event.parent_tool_call_id.as_deref();
-        let response = event.response_id.as_deref();
-        if Retries::end_with(&event.payload) {
-            self.tell_retries(event.timestamp);
-        }
-        match &event.payload {
-            Payload::TurnStart(start) => {
-                if let Some(turn) = turn.and_then(|nth| self.turns.get(nth)) {
-                    turn.introduce(start);
-                    let labelled = turn.label.is_some().then_some(turn.nth);
-                    self.tell_turn(labelled);
-                }
-            }
-            Payload::TurnEnd(end) => {
-                if let Some(nth) = turn {
-                    self.end_turn(nth, end, event.timestamp);
-                }
-            }
-            Payload::UserMessage(message) => self.prompt(turn, parent, &message.text.preview()),
-            Payload::UserAudio(audio) => self.prompt(turn, parent, &audio.transcription),
-            // What was said is told, though its turn was taken to be over before.
-            Payload::AssistantChunk(_) if self.is_late(event) => {}
-            Payload::AssistantDone(done) if self.is_late(event) && parent.is_none() => {
-                self.tell_result(std::slice::from_ref(&done.text));
-            }
-            Payload::AssistantChunk(chunk) => {
-                self.answer(turn, parent, |answer| {
-                    answer.chunk(response, chunk.part, &chunk.text);
-                });
-            }
-            Payload::AssistantDone(done) if parent.is_some() => {
-                self.open_text(parent, &done.text, LineKind::Said, "");
-            }
-            Payload::AssistantDone(done) => {
-                self.answer(turn, parent, |answer| {
-                    answer.done(response, done.part, &done.text);
-                });
-            }
-            // A thought is told once it is whole.
-            Payload::ThinkingChunk(_) => {}
-            Payload::ThinkingDone(done) if done.redacted == Some(true) => {
-                self.open_text(
-                    parent,
-                    "(withheld by the provider)",
-                    LineKind::Thinking,
-                    "∴ ",
-                );
-            }
-            Payload::ThinkingDone(done) => {
-                self.tell_turn(turn);
-                self.open_text(parent, &done.text, LineKind::Thinking, "∴ ");
-            }
-            Payload::ToolCall(call) => self.tool_call(event, turn, call),
-            Payload::ToolInputChunk(chunk) => {
-                let cwd = self.cwd.take();
-                let place = place_of(event, turn, cwd.as_deref());
-                self.calls
-                    .prepares(&chunk.tool_call_id, &chunk.tool_name, place);
-                self.cwd = cwd;
-            }
-            Payload::ToolOutputChunk(chunk) => {
-                self.calls.printed(&chunk.tool_call_id, &chunk.chunk);
-            }
-            Payload::ToolResult(result) => {
-                if parent.is_none() {
-                    self.result_came(turn);
-                }
-                let step = self.calls.finished(result, place_of(event, turn, None));
-                if let CallStep::Done(call) = step {
-                    self.tell_call(&call);
-                }
-            }
-            Payload::FileEdit(edit) => self.file_edit(turn, edit),
-            Payload::Progress(progress) => self.progress(turn, progress),
-            Payload::Plan(plan) => self.plan(turn, plan),
-            Payload::Usage(usage) => self.usage(event, turn, usage),
-            Payload::Interrupt(interrupt) => self.interrupt(event, turn, interrupt),
-            Payload::ErrorEvent(error) => self.error_event(event, turn, error),
-            Payload::AgentMessage(message) => self.agent_message(turn, message),
-            Payload::AgentCallback(callback) => self.agent_callback(turn, callback),
-            Payload::AgentSwitch(switch) => {
-                let to = one_line(&switch.to_agent_id);
-                self.notable(turn, LineKind::Agent, format!("[AGENT] {to} takes over"));
-            }
-            Payload::PermissionRequest(request) => self.permission_request(turn, request),
-            Payload::PermissionResolved(resolved) => {
-                self.permission_resolved(event, turn, resolved)
-            }
-            Payload::QuestionRequest(request) => self.question(turn, request),
-            Payload::QuestionResolved(resolved) => {
-                let outcome = one_line(&resolved.outcome);
-                self.answered(event, turn, &resolved.request_id, &outcome);
-            }
-            Payload::SessionStart(start) => self.session_start(start),
-            Payload::SessionEnd(end) => {
-                // The end of an earlier run, or of a sub-agent's session, ends nothing of this one.
-                if !took.is_past && parent.is_none() {
-                    self.finish(true);
-                }
-                let why = one_line(&end.reason);
-                self.verbose(LineKind::Session, format!("[SESSION] ended: {why}"));
-            }
-            Payload::SessionStatus(status) => self.session_status(event, turn, status),
-            Payload::Compaction(_) if std::mem::take(&mut self.is_compacted_anew) => {}
-            Payload::Compaction(told) => {
-                self.newest_compaction = Some(hash(&event.id));
-                let how = one_line(&told.trigger);
-                self.notable(
-                    turn,
-                    LineKind::Notice,
-                    format!("[INFO] context made shorter ({how})"),
-                );
-            }
-            Payload::Notice(notice) => self.notice(notice),
-            Payload::Retract(retract) => {
-                let mut ids = retract.event_ids.iter();
-                self.is_compacted_anew |= ids.any(|id| self.newest_compaction == Some(hash(id)));
-                let n = retract.event_ids.len();
-                self.verbose(LineKind::Notice, format!("[INFO] {n} events taken back"));
-            }
-            Payload::LogGap(gap) => self.log_gap(gap),
-            Payload::AudioChunk(_) => {}
-            Payload::AudioDone(done) => {
-                let length = done.duration_ms.map_or_else(String::new, words::duration);
-                self.verbose(LineKind::Said, format!("[AUDIO] {length}"));
-            }
-            Payload::Raw(raw) => {
-                self.unknown(&format!("a line of {}", raw.format), &raw.value.as_text())
-            }
-            Payload::Unknown { event_type, value } => {
-                self.unknown(&format!("event {event_type}"), &value.as_text());
-            }
-            Payload::Malformed {
-                event_type,
-                value,
-                reason,
-            } => self.unknown(
-                &format!("malformed {event_type}, {reason}"),
-                &value.as_text(),
-            ),
-            Payload::LogStart(_) | Payload::LogEpoch(_) | Payload::LogEnd(_) => {}
-        }
-    }
-}
-
-fn place_of<'a>(
-    event: &'a ChatEvent,
-    turn: Option<TurnNth>,
-    cwd: Option<&'a str>,
-) -> CallPlace<'a> {
-    CallPlace {
-        turn,
-        parent: event.parent_tool_call_id.as_deref(),
-        cwd,
-        now_ms: event.timestamp,
     }
 }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use chat_event::payload::{ToolCall, ToolError, ToolResult};
+use chat_event::payload::ToolCall;
 use chat_event::{Extra, Json};
 use serde_json::Value;
 
 use super::{Session, Turn};
 use crate::claude::tools;
 use crate::emit::{Emitter, Place};
+use crate::tool;
 
 /// A tool call without its result.
 #[derive(Debug)]
@@ -201,26 +202,15 @@ impl Session {
             return;
         };
         self.forget_call(&call);
-        let message = if call.announced {
-            "no result recorded"
-        } else {
-            "the call was cut off before its input was whole"
-        };
         if !call.announced {
             let args: Value = serde_json::from_str(&call.input)
                 .unwrap_or_else(|_| Value::String(call.input.clone()));
             self.write_call(emitter, &call, &args, "cut");
         }
         self.asks.expire(emitter, &call);
-        let result = ToolResult {
-            tool_call_id: call.id.clone(),
-            result: Json::string(""),
-            error: Some(ToolError {
-                code: Some("no_result".to_owned()),
-                message: message.to_owned(),
-                extra: Extra::default(),
-            }),
-            ..ToolResult::default()
+        let result = match call.announced {
+            true => tool::unanswered(&call.id, false),
+            false => tool::cut_off(&call.id),
         };
         emitter.add_as(&format!("{}:closed", call.id), &call.place, result);
     }

@@ -1,12 +1,18 @@
 //! Attachments: what the program gave the model beside a prompt, and what hooks did.
+//!
+//! What hooks did is in `hooks`.
+
+mod hooks;
 
 use chat_event::{Json, Payload};
 use serde_json::Value;
 
 use crate::claude::transcript::ClaudeTranscript;
-use crate::emit::{Emitter, Place, cut};
+use crate::emit::{Emitter, Place};
 use crate::value::{count_of, is_true, list_of, str_of, text_of};
 use crate::words::counted;
+pub(crate) use hooks::hook_said;
+use hooks::{beginning_of, hook};
 
 /// Attachments that give the model its surroundings; a person sees them nowhere in the program either.
 const SURROUNDINGS: [&str; 56] = [
@@ -68,9 +74,6 @@ const SURROUNDINGS: [&str; 56] = [
     "workflow_keyword_request",
 ];
 
-/// As much of what a hook said stands in its notice.
-const MAX_SAID_BYTES: usize = 2000;
-
 impl ClaudeTranscript {
     /// An attachment; false where no rule knows it.
     pub(crate) fn attachment(&mut self, emitter: &mut Emitter, line: &Value) -> bool {
@@ -102,15 +105,7 @@ impl ClaudeTranscript {
             | "already_read_file"
             | "selected_lines_in_ide"
             | "opened_file_in_ide" => {
-                let name = text_of(attachment, "displayPath")
-                    .or_else(|| text_of(attachment, "filename"))
-                    .unwrap_or("");
-                let verb = if kind.starts_with("edited_") {
-                    "file changed outside"
-                } else {
-                    "file attached"
-                };
-                emitter.notice("info", &place, "attachment", format!("{verb}: {name}"));
+                file(emitter, &place, attachment, kind);
             }
             "plan_mode" => {
                 emitter.notice("info", &place, "claude-code", "Plan mode began");
@@ -139,29 +134,17 @@ impl ClaudeTranscript {
                 }
             }
             "goal_status" => {
-                let met = if is_true(attachment, "met") {
-                    "met"
-                } else {
-                    "open"
+                let met = match is_true(attachment, "met") {
+                    true => "met",
+                    false => "open",
                 };
-                emitter.notice(
-                    "info",
-                    &place,
-                    "goal",
-                    format!(
-                        "goal {met}: {}",
-                        str_of(attachment, "condition").unwrap_or("")
-                    ),
-                );
+                let goal = str_of(attachment, "condition").unwrap_or("");
+                emitter.notice("info", &place, "goal", format!("goal {met}: {goal}"));
             }
             "max_turns_reached" => {
                 let max = count_of(attachment, "maxTurns").unwrap_or(0);
-                emitter.notice(
-                    "warning",
-                    &place,
-                    "claude-code",
-                    format!("the limit of {max} turns was reached"),
-                );
+                let text = format!("the limit of {max} turns was reached");
+                emitter.notice("warning", &place, "claude-code", text);
                 if let Some(turn) = self.session.turns.last_mut() {
                     turn.failed = true;
                 }
@@ -180,72 +163,16 @@ impl ClaudeTranscript {
     }
 }
 
-fn hook(emitter: &mut Emitter, place: &Place, attachment: &Value, kind: &str) {
-    let name = text_of(attachment, "hookName")
-        .or_else(|| text_of(attachment, "hookEvent"))
-        .unwrap_or("hook");
-    let failed = kind.contains("error") || kind == "hook_cancelled";
-    let what = match kind {
-        "async_hook_response" => "answered".to_owned(),
-        kind => kind.trim_start_matches("hook_").replace('_', " "),
+/// A file that was given to the model, or that somebody else changed.
+fn file(emitter: &mut Emitter, place: &Place, attachment: &Value, kind: &str) {
+    let name = text_of(attachment, "displayPath")
+        .or_else(|| text_of(attachment, "filename"))
+        .unwrap_or("");
+    let verb = match kind.starts_with("edited_") {
+        true => "file changed outside",
+        false => "file attached",
     };
-    let said = hook_said(attachment);
-    if kind == "hook_success" && said.is_empty() {
-        return emitter.pass_over("attachment/hook_success");
-    }
-    let notice = emitter.notice(
-        if failed { "warning" } else { "info" },
-        place,
-        "hook",
-        format!("{name}: {what}{said}"),
-    );
-    if let Payload::Notice(notice) = &mut notice.payload {
-        for key in [
-            "content",
-            "stdout",
-            "stderr",
-            "exitCode",
-            "command",
-            "blockingError",
-            "durationMs",
-        ] {
-            if let Some(value) = attachment
-                .get(key)
-                .filter(|value| value.as_str() != Some("") && !value.is_null())
-            {
-                notice.extra.insert(key, Json::from(value));
-            }
-        }
-    }
-}
-
-/// What a hook said, on lines of its own, as far as a reader wants to know at once; the rest stands beside the notice.
-pub(crate) fn hook_said(about: &Value) -> String {
-    let blocked = about.get("blockingError").unwrap_or(&Value::Null);
-    let lines = list_of(about, "content").iter().filter_map(Value::as_str);
-    let lines = lines.collect::<Vec<_>>().join("\n");
-    let said = [
-        text_of(blocked, "blockingError"),
-        blocked.as_str(),
-        text_of(about, "content"),
-        Some(lines.as_str()),
-        text_of(about, "stderr"),
-        text_of(about, "output"),
-        text_of(about, "stdout"),
-    ];
-    let mut said = said.into_iter().flatten().map(str::trim);
-    // An answer without members says nothing.
-    let Some(said) = said.find(|said| !matches!(*said, "" | "{}")) else {
-        return String::new();
-    };
-    format!("\n{}", beginning_of(said))
-}
-
-/// As much of a text as stands in a notice.
-fn beginning_of(text: &str) -> String {
-    let kept = cut(text, MAX_SAID_BYTES);
-    let more = if kept.len() < text.len() { "…" } else { "" };
-    format!("{kept}{more}")
+    emitter.notice("info", place, "attachment", format!("{verb}: {name}"));
 }
 
 /// What an editor or a checker found in files that changed: a line each, as far as a reader wants to know at once.

@@ -30,17 +30,7 @@ impl ClaudeStream {
         match str_of(line, "subtype").unwrap_or("") {
             "init" => self.init(emitter, line),
             "status" => self.system_status(emitter, line),
-            "compact_boundary" => {
-                let about = line.get("compact_metadata").unwrap_or(&Value::Null);
-                let compaction = Compaction {
-                    trigger: str_of(about, "trigger").unwrap_or("auto").to_owned(),
-                    summary: None,
-                    tokens_before: count_of(about, "pre_tokens"),
-                    extra: crate::claude::usage::tokens_after(about, "post_tokens"),
-                };
-                let id = format!("{}:compaction", emitter.line_id());
-                self.pending_compaction = Some((id, place.clone(), compaction));
-            }
+            "compact_boundary" => self.compact_boundary(emitter, line, place),
             "api_retry" => {
                 self.retrying = true;
                 emitter.retrying(place, Some(attempt(line, "error")));
@@ -60,22 +50,7 @@ impl ClaudeStream {
                 progress(emitter, place, text, None);
             }
             "hook_response" => self.hook_response(emitter, line, place),
-            "permission_denied" => {
-                let by = match str_of(line, "decision_reason_type") {
-                    Some("hook") => "hook",
-                    Some("mode") => "mode",
-                    _ => "rule",
-                };
-                let id = text_of(line, "tool_use_id").unwrap_or("").to_owned();
-                self.session.denied(
-                    emitter,
-                    &id,
-                    str_of(line, "tool_name").unwrap_or(""),
-                    None,
-                    by,
-                    text_of(line, "message"),
-                );
-            }
+            "permission_denied" => self.permission_denied(emitter, line),
             "task_started" => {
                 self.task_started(line);
                 let text = format!("started: {}", str_of(line, "description").unwrap_or(""));
@@ -106,51 +81,60 @@ impl ClaudeStream {
             | "worker_shutting_down") => emitter.pass_over(&format!("system/{kind}")),
             "memory_recall" => side_lines::recalled(emitter, place, list_of(line, "memories")),
             kind @ ("files_persisted" | "plugin_install" | "mirror_error") => {
-                let why = text_of(line, "error").map(str::to_owned);
-                let failed = list_of(line, "failed").iter();
-                let mut failed = failed.filter_map(|file| text_of(file, "filename"));
-                let why = why.or_else(|| failed.next().map(|file| format!("{file} is not kept")));
-                match why {
-                    Some(why) => {
-                        let what = text_of(line, "name").unwrap_or(kind);
-                        let text = format!("{}: {why}", what.replace('_', " "));
-                        emitter.notice("warning", place, "claude-code", text);
-                    }
-                    None => emitter.pass_over(&format!("system/{kind}")),
-                }
+                tell_if_failed(emitter, line, place, kind);
             }
             kind @ ("informational" | "notification" | "local_command_output") => {
-                let text = ["content", "text", "message", "output"]
-                    .iter()
-                    .find_map(|key| text_of(line, key));
-                let Some(text) = text else {
-                    return emitter.raw(place, FORMAT, &format!("system/{kind}"), line);
-                };
-                let level = if matches!(str_of(line, "level"), Some("warning" | "error")) {
-                    "warning"
-                } else {
-                    "info"
-                };
-                emitter.notice(level, place, "claude-code", text);
+                tell(emitter, line, place, kind);
             }
             "model_refusal_fallback" | "model_refusal_no_fallback" => {
-                let retracted = list_of(line, "retracted_message_uuids");
-                self.session.retract(emitter, place, retracted);
-                let text = text_of(line, "content").unwrap_or("the model refused");
-                emitter.notice("warning", place, "claude-code", text.to_owned());
-                // Where a sub-agent's answer was refused, another model gave that answer alone.
-                let of_session = str_of(line, "scope") != Some("local");
-                let facts = SessionStart {
-                    model: text_of(line, "fallback_model")
-                        .filter(|_| of_session)
-                        .map(str::to_owned),
-                    ..SessionStart::default()
-                };
-                if facts.model.is_some() {
-                    self.session.facts.say(emitter, facts, Map::new());
-                }
+                self.model_refused(emitter, line, place);
             }
             kind => emitter.raw(place, FORMAT, &format!("system/{kind}"), line),
+        }
+    }
+
+    /// The context was compacted; the summary comes with a later line.
+    fn compact_boundary(&mut self, emitter: &Emitter, line: &Value, place: &Place) {
+        let about = line.get("compact_metadata").unwrap_or(&Value::Null);
+        let compaction = Compaction {
+            trigger: str_of(about, "trigger").unwrap_or("auto").to_owned(),
+            summary: None,
+            tokens_before: count_of(about, "pre_tokens"),
+            extra: crate::claude::usage::tokens_after(about, "post_tokens"),
+        };
+        let id = format!("{}:compaction", emitter.line_id());
+        self.pending_compaction = Some((id, place.clone(), compaction));
+    }
+
+    fn permission_denied(&mut self, emitter: &mut Emitter, line: &Value) {
+        let by = match str_of(line, "decision_reason_type") {
+            Some("hook") => "hook",
+            Some("mode") => "mode",
+            _ => "rule",
+        };
+        let id = text_of(line, "tool_use_id").unwrap_or("").to_owned();
+        let tool_name = str_of(line, "tool_name").unwrap_or("");
+        let message = text_of(line, "message");
+        self.session
+            .denied(emitter, &id, tool_name, None, by, message);
+    }
+
+    /// What the model said is taken back, and another model may go on.
+    fn model_refused(&mut self, emitter: &mut Emitter, line: &Value, place: &Place) {
+        let retracted = list_of(line, "retracted_message_uuids");
+        self.session.retract(emitter, place, retracted);
+        let text = text_of(line, "content").unwrap_or("the model refused");
+        emitter.notice("warning", place, "claude-code", text.to_owned());
+        // Where a sub-agent's answer was refused, another model gave that answer alone.
+        let of_session = str_of(line, "scope") != Some("local");
+        let facts = SessionStart {
+            model: text_of(line, "fallback_model")
+                .filter(|_| of_session)
+                .map(str::to_owned),
+            ..SessionStart::default()
+        };
+        if facts.model.is_some() {
+            self.session.facts.say(emitter, facts, Map::new());
         }
     }
 
@@ -257,4 +241,36 @@ impl ClaudeStream {
             }
         }
     }
+}
+
+/// What the program did beside the session, which is told where it failed.
+fn tell_if_failed(emitter: &mut Emitter, line: &Value, place: &Place, kind: &str) {
+    let why = text_of(line, "error").map(str::to_owned);
+    let failed = list_of(line, "failed").iter();
+    let mut failed = failed.filter_map(|file| text_of(file, "filename"));
+    let why = why.or_else(|| failed.next().map(|file| format!("{file} is not kept")));
+    match why {
+        Some(why) => {
+            let what = text_of(line, "name").unwrap_or(kind);
+            let text = format!("{}: {why}", what.replace('_', " "));
+            emitter.notice("warning", place, "claude-code", text);
+        }
+        None => emitter.pass_over(&format!("system/{kind}")),
+    }
+}
+
+/// What the program says to who uses it.
+fn tell(emitter: &mut Emitter, line: &Value, place: &Place, kind: &str) {
+    let text = ["content", "text", "message", "output"]
+        .iter()
+        .find_map(|key| text_of(line, key));
+    let Some(text) = text else {
+        return emitter.raw(place, FORMAT, &format!("system/{kind}"), line);
+    };
+    let level = if matches!(str_of(line, "level"), Some("warning" | "error")) {
+        "warning"
+    } else {
+        "info"
+    };
+    emitter.notice(level, place, "claude-code", text);
 }

@@ -80,17 +80,7 @@ impl ClaudeTranscript {
     ) {
         let text = &texts.join("\n");
         if is_true(line, "isCompactSummary") {
-            match &mut self.pending_compaction {
-                Some((_, _, _, compaction)) => compaction.summary = Some(text.to_owned()),
-                None => {
-                    let compaction = Compaction {
-                        summary: Some(text.to_owned()),
-                        ..Compaction::default()
-                    };
-                    emitter.add("compaction", place, compaction);
-                }
-            }
-            return;
+            return self.compact_summary(emitter, place, text);
         }
         if is_true(line, "isMeta") || is_true(line, "turnCompanion") {
             let said = pieces(text);
@@ -106,8 +96,32 @@ impl ClaudeTranscript {
             side_lines::said_to_sub_agent(emitter, place, text, attachments);
             return;
         }
+        self.said_in_session(emitter, line, texts, attachments);
+    }
+
+    /// The summary of what was compacted.
+    fn compact_summary(&mut self, emitter: &mut Emitter, place: &Place, text: &str) {
+        match &mut self.pending_compaction {
+            Some((_, _, _, compaction)) => compaction.summary = Some(text.to_owned()),
+            None => {
+                let compaction = Compaction {
+                    summary: Some(text.to_owned()),
+                    ..Compaction::default()
+                };
+                emitter.add("compaction", place, compaction);
+            }
+        }
+    }
+
+    /// What stands in a line that a person wrote, or the program in a person's place: prompts and commands begin turns.
+    fn said_in_session(
+        &mut self,
+        emitter: &mut Emitter,
+        line: &Value,
+        texts: &[&str],
+        mut attachments: Option<Json>,
+    ) {
         let woken = is_by_others(line);
-        let mut attachments = attachments;
         let mut said = pieces_of(texts);
         if attachments.is_some() && !said.iter().any(Said::is_typed) {
             // A picture alone is a prompt, whatever the program says beside it.

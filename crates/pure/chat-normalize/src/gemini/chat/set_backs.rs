@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use chat_event::SetBack;
 use serde_json::Value;
 
 use super::GeminiChat;
@@ -50,8 +51,11 @@ impl GeminiChat {
     /// Says which of the messages that stood `before` stand no more.
     fn gone_of(&mut self, emitter: &mut Emitter, mut before: Vec<u64>) {
         let mut seen: HashSet<u64> = self.order.iter().copied().collect();
+        let first = before.first().copied();
         before.retain(|id| seen.insert(*id));
-        self.left(emitter, &before);
+        // Who goes back keeps the beginning: without it another conversation stands in its place, as after a compression.
+        let is_other = first.is_some() && before.first().copied() == first;
+        self.left(emitter, &before, is_other);
     }
 
     /// The user went back to before the message `id`.
@@ -61,14 +65,14 @@ impl GeminiChat {
         match at.filter(|at| self.order.get(*at) == Some(&key)) {
             Some(at) => {
                 let gone = self.order.split_off(at);
-                self.left(emitter, &gone);
+                self.left(emitter, &gone, false);
             }
             None => emitter.pass_over("$rewindTo a message that is not there"),
         }
     }
 
-    /// Says that messages are no longer part of the conversation.
-    fn left(&mut self, emitter: &mut Emitter, gone: &[u64]) {
+    /// Says that messages are no longer part of the conversation; whether another one stands in its place.
+    fn left(&mut self, emitter: &mut Emitter, gone: &[u64], cleared: bool) {
         if gone.is_empty() {
             return;
         }
@@ -82,6 +86,11 @@ impl GeminiChat {
             1 => "the conversation was set back: 1 message was left".to_owned(),
             n => format!("the conversation was set back: {n} messages were left"),
         };
-        emitter.set_back(text, turns);
+        let told = SetBack {
+            left: turns,
+            cleared,
+            ..SetBack::default()
+        };
+        emitter.tell_set_back(text, &told);
     }
 }

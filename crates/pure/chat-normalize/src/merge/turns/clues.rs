@@ -92,6 +92,11 @@ pub(super) fn is_command(event: &ChatEvent) -> bool {
     matches!(&event.payload, Payload::UserMessage(said) if said.text.preview().starts_with('/'))
 }
 
+/// Whether a turn begins with the event, and no user asked for it: word of what went on in the background, a callback.
+pub(super) fn is_unasked(event: &ChatEvent) -> bool {
+    matches!(&event.payload, Payload::TurnStart(start) if !matches!(start.trigger.as_str(), "" | "user"))
+}
+
 /// The agent's own words, or what went wrong, as a number.
 pub(super) fn text(event: &ChatEvent, wording: Wording) -> Option<u64> {
     if event.parent_tool_call_id.is_some() {

@@ -56,12 +56,6 @@ impl Waiting {
 
     /// Whether one was over before the other began, as far as is known.
     fn is_apart(&self, turn: &Turn) -> bool {
-        let began_after = |began_ms: Option<i64>, other_ms: Option<i64>| {
-            let pair = began_ms.zip(other_ms);
-            pair.is_some_and(|(began_ms, other_ms)| {
-                began_ms.saturating_sub(other_ms) > ONE_BEGINNING_MS
-            })
-        };
         // What it said so far is not all: the other may be told later than it began.
         let is_end = |event: &&ChatEvent| matches!(event.payload, Payload::TurnEnd(_));
         let ended_ms = self.events.iter().rfind(is_end).and_then(time_of);
@@ -76,7 +70,15 @@ impl Waiting {
         // Runs of a program that numbers its turns have one each.
         let run = is_numbered(&self.id) && is_numbered(&turn.id) && self.id != turn.id;
         let time = self.is_numbered_beside(turn) && self.is_apart(turn);
-        words || prompt || run || time
+        words || prompt || run || time || self.is_asked_behind(turn)
+    }
+
+    /// Whether a user asked for this one when `turn` was over, which nobody asked for: the words of a session that is taken up
+    /// again are not those of what its agent did last by itself. Who does not tell a user's words says so of any turn: then it
+    /// is not over yet when it is asked for.
+    fn is_asked_behind(&self, turn: &Turn) -> bool {
+        let is_by_itself = turn.is_unasked && turn.said.is_none() && turn.ended;
+        self.said.is_some() && is_by_itself && began_after(self.began_ms(), turn.ended_ms)
     }
 
     /// Whether something speaks against this being `turn`. That a response or a call of this one is not in it does,
@@ -96,6 +98,12 @@ impl Waiting {
             || ((self.has_response || self.has_call) && turn.is_command && !has_answer)
             || (self.is_command && !self.has_response && !self.has_call && has_answer)
     }
+}
+
+/// Whether something began well after another moment, where both are known.
+fn began_after(began_ms: Option<i64>, other_ms: Option<i64>) -> bool {
+    let pair = began_ms.zip(other_ms);
+    pair.is_some_and(|(began_ms, other_ms)| began_ms.saturating_sub(other_ms) > ONE_BEGINNING_MS)
 }
 
 #[cfg(test)]

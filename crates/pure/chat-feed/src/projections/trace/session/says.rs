@@ -1,7 +1,7 @@
 //! What stands beside the calls: notices, errors, questions, usage, the session's own words.
 
-use chat_event::ChatEvent;
 use chat_event::payload::{Notice, QuestionRequest, SessionStart, Usage};
+use chat_event::{ChatEvent, SetBack};
 
 use super::{Asked, MAX_ASKS, SessionTrace};
 use crate::projections::summary::usage::UsageNote;
@@ -57,7 +57,11 @@ impl SessionTrace {
             .line
             .map_or_else(String::new, |line| format!(" (line {line})"));
         let text = first_line(&notice.text);
-        if notice.level == "info" {
+        // Who reads on is told that what stands before was left.
+        let sets_back = notice.source.as_deref() == Some(SetBack::SOURCE);
+        if notice.level == "info" && sets_back {
+            self.notable(None, LineKind::Notice, format!("[INFO] {text}"));
+        } else if notice.level == "info" {
             self.verbose(LineKind::Notice, format!("[INFO] {text}{line}"));
         } else if self.verbosity >= Verbosity::Normal {
             let text = format!("[WARN] {text}{line}");
