@@ -47,7 +47,7 @@ use std::time::{Duration, Instant};
 use chat_event::ChatEvent;
 
 use crate::client::Error;
-use crate::sources::{Sources, Words, forget_old};
+use crate::sources::{FOLLOWING, Sources, Words, forget_old};
 use crate::spool::make_dir;
 pub use agent::{Agent, Place, places};
 use file::Facts;
@@ -272,7 +272,7 @@ impl Follow {
     /// Begins to follow. Nothing is read before the first [`Follow::step`].
     pub fn new(settings: FollowSettings) -> Self {
         let now = Instant::now();
-        let mark = settings.spool_dir.join("following.lock");
+        let mark = settings.spool_dir.join(FOLLOWING);
         let kept = Kept::read(&settings.kept);
         let (databases, folders): (Vec<_>, Vec<_>) = settings
             .places
@@ -354,7 +354,8 @@ impl Follow {
         due.saturating_duration_since(Instant::now())
     }
 
-    /// Notes how far all is told; for the end.
+    /// Notes how far all is told: for the end, and where that is to count whatever comes next. The logs it was told to are
+    /// durable by then.
     pub fn close(&mut self) {
         let _ = self.kept.write_all(&self.settings.kept);
     }

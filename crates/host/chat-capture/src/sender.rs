@@ -145,6 +145,9 @@ impl<'a> Sender<'a> {
                         rest(&pause);
                     }
                     self.tries = 0;
+                    if let Some(sources) = &self.sources {
+                        sources.let_file_begin(&batch.session_id, &mut |wait| spool.rest(wait));
+                    }
                 }
                 // Who waits for the others is held by none of them.
                 let _ = self.send(&batch, false, &mut rest);

@@ -4,6 +4,7 @@
 //! goes to the server. Where another source of the program told something, the log is read, and of a batch only what is
 //! new goes ([`chat_normalize::Merge`]). Where none did, nothing is asked and a batch goes as it is.
 
+mod file_first;
 mod notes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,6 +14,7 @@ use crate::client::{Client, Endpoint, Error};
 use crate::spool::{Batch, Reader, dialect_of, is_held, is_of_a_provider};
 use chat_event::ChatEvent;
 use chat_normalize::{Dialect, Merge};
+pub(crate) use file_first::FOLLOWING;
 pub(crate) use notes::forget_old;
 use notes::{Note, Notes};
 

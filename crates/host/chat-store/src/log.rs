@@ -2,8 +2,8 @@
 //!
 //! Events get their number here and nowhere else, in the order in which they stand in the file. The promises of
 //! `protocol.md` 5.7: one `write(2)` a group on an appending file, nothing half-written left behind, a line's checksum.
-//! Taking events in is for `append`, those that another log numbered for `copied` and `home`, opening and repairing for `open` and `scan`, writing for `write`, full files for `seal`,
-//! reading pages for `page`.
+//! Taking events in is for `append`, those that another log numbered for `copied` and `home`, opening and repairing for
+//! `open` and `scan`, writing for `write`, full files for `seal`, reading pages for `page`.
 
 mod append;
 mod aside;
@@ -58,7 +58,8 @@ pub(crate) use open::Opening;
 pub(crate) use packed::{is_begun as packing_is_begun, stem_of_packed};
 pub(crate) use page::Snapshot;
 pub(crate) use removal::{
-    all_of as all_files_of, is_begun as removal_is_begun, remove as remove_files,
+    One as FileOfOne, all_by_stem as all_files_by_stem, all_of as all_files_of,
+    is_begun as removal_is_begun, remove as remove_files, remove_these as remove_these_files,
 };
 pub(crate) use seal::forget as forget_segment;
 

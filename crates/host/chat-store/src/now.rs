@@ -2,6 +2,7 @@
 //!
 //! Bounded whatever the log says: what is beyond the bounds is not told of. How it is worded is for who shows it.
 
+mod background;
 mod whole;
 
 use std::borrow::Cow;
@@ -15,6 +16,7 @@ use chat_event::{ChatEvent, Json, Payload, Took};
 use serde::{Deserialize, Serialize};
 
 use crate::blobs::sha256_hex;
+use background::Left;
 
 /// Requests and calls that are kept at once, each: far beyond what one agent has open.
 const MOST_OPEN: usize = 64;
@@ -82,6 +84,9 @@ pub(crate) struct Now {
     calls: VecDeque<Open<Doing>>,
     /// Answers whose requests have not come: either half may be first.
     early: VecDeque<(String, String)>,
+    /// Calls that left something to the background which goes on.
+    #[serde(skip_serializing_if = "VecDeque::is_empty", default)]
+    background: VecDeque<Left>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -94,6 +99,9 @@ struct Open<T> {
     /// Of what is asked: the call that has to wait for the answer.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     call_id: Option<String>,
+    /// The call whose sub-agent it is of.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    around: Option<String>,
     what: T,
 }
 
@@ -121,6 +129,10 @@ impl Now {
             Payload::ToolCall(call) if !took.is_past => self.call(event, call),
             Payload::ToolResult(result) => {
                 let id = kept_name(&result.tool_call_id);
+                match result.goes_on() {
+                    true => self.goes_to_background(&id, event),
+                    false => self.is_over(&id),
+                }
                 self.calls.retain(|call| call.id != id);
                 // As in the feed: nothing waits for a call that is done, though its answer may still come to be known.
                 if !result.is_empty_handed() {
@@ -129,21 +141,21 @@ impl Now {
             }
             // A sub-agent that fails or is stopped leaves those beside it as they are.
             Payload::ErrorEvent(_) | Payload::Interrupt(_)
-                if event.parent_tool_call_id.is_some() => {}
+                if event.parent_tool_call_id.is_some() =>
+            {
+                let host = around_of(event).unwrap_or_default();
+                self.is_over_within(&host);
+            }
             Payload::TurnEnd(_) | Payload::Interrupt(_) | Payload::ErrorEvent(_)
                 if took.is_past && event.turn_id.is_none() => {}
             // Nothing of a turn runs or waits behind its end; without its name, nothing at all does.
             Payload::TurnEnd(_) | Payload::Interrupt(_) | Payload::ErrorEvent(_) => {
                 let turn_id = turn_of(event);
-                let is_over =
-                    |of: &Option<String>| turn_id.is_none() || of.is_none() || *of == turn_id;
                 // Who asks for no turn, as a hook does, and is answered here waits on, whatever turn ends.
-                let is_free = |ask: &Open<Ask>| {
-                    turn_id.is_some() && ask.turn_id.is_none() && ask.what.answerable != Some(false)
-                };
-                self.asks
-                    .retain(|ask| is_free(ask) || !is_over(&ask.turn_id));
-                self.calls.retain(|call| !is_over(&call.turn_id));
+                self.turns_are_over(&|of, is_free| {
+                    let is_of_it = turn_id.is_none() || of.is_none() || *of == turn_id;
+                    is_of_it && !(is_free && turn_id.is_some())
+                });
             }
             // The end of an earlier run, or of a sub-agent's session, ends nothing of this one.
             Payload::SessionEnd(_) if took.is_past || event.parent_tool_call_id.is_some() => {}
@@ -151,6 +163,7 @@ impl Now {
                 self.asks.clear();
                 self.calls.clear();
                 self.early.clear();
+                self.background.clear();
             }
             _ => {}
         }
@@ -158,13 +171,11 @@ impl Now {
 
     /// As in the feed: nothing of another turn runs or waits behind the work of this one.
     fn turns_before_are_over(&mut self, event: &ChatEvent) {
-        if self.asks.is_empty() && self.calls.is_empty() {
+        if self.asks.is_empty() && self.calls.is_empty() && self.background.is_empty() {
             return;
         }
         let turn_id = turn_of(event);
-        let is_of_it = |of: &Option<String>| of.is_none() || *of == turn_id;
-        self.asks.retain(|ask| is_of_it(&ask.turn_id));
-        self.calls.retain(|call| is_of_it(&call.turn_id));
+        self.turns_are_over(&|of, _| of.is_some() && *of != turn_id);
     }
 
     /// How many requests wait.
@@ -220,6 +231,7 @@ impl Now {
             also: None,
             turn_id: turn_of(event),
             call_id: call_id(),
+            around: around_of(event),
             what,
         });
     }
@@ -261,6 +273,7 @@ impl Now {
             also: None,
             turn_id: turn_of(event),
             call_id: None,
+            around: around_of(event),
             what: Doing {
                 tool: one_line(&call.tool_name),
                 object: one_line(&object.unwrap_or_default()),
@@ -273,6 +286,12 @@ impl Now {
 /// The name of the event's turn, as it is kept.
 fn turn_of(event: &ChatEvent) -> Option<String> {
     let name = event.turn_id.as_deref();
+    name.map(|name| kept_name(name).into_owned())
+}
+
+/// The call whose sub-agent says it, as it is kept.
+fn around_of(event: &ChatEvent) -> Option<String> {
+    let name = event.parent_tool_call_id.as_deref();
     name.map(|name| kept_name(name).into_owned())
 }
 

@@ -5,8 +5,8 @@
 
 use std::collections::VecDeque;
 
+use chat_event::SessionRuns;
 use chat_event::payload::Usage;
-use chat_event::{Figures as _, SessionRuns};
 use serde::{Deserialize, Serialize};
 
 use crate::now::kept_name;
@@ -17,51 +17,8 @@ const MOST_TURNS: usize = 8;
 /// So many responses of all turns may be told of in turns: more sub-agents seldom work at a time.
 const MOST_RESPONSES: usize = 16;
 
-/// What was used, where it is told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Figures {
-    tokens: Option<u64>,
-    cost_usd: Option<f64>,
-}
-
-impl Figures {
-    fn of(usage: &Usage) -> Figures {
-        Figures {
-            tokens: usage.tells_tokens().then(|| usage.fresh_tokens()),
-            cost_usd: usage.cost_usd,
-        }
-    }
-}
-
-impl chat_event::Figures for Figures {
-    fn tokens(&self) -> Option<u64> {
-        self.tokens
-    }
-
-    fn cost_usd(&self) -> Option<f64> {
-        self.cost_usd
-    }
-
-    fn plus(self, other: Figures) -> Figures {
-        Figures {
-            tokens: match (self.tokens, other.tokens) {
-                (Some(one), Some(other)) => Some(one.saturating_add(other)),
-                (one, other) => one.or(other),
-            },
-            cost_usd: match (self.cost_usd, other.cost_usd) {
-                (Some(one), Some(other)) => Some(one + other),
-                (one, other) => one.or(other),
-            },
-        }
-    }
-
-    fn or(self, other: Figures) -> Figures {
-        Figures {
-            tokens: self.tokens.or(other.tokens),
-            cost_usd: self.cost_usd.or(other.cost_usd),
-        }
-    }
-}
+/// All tokens as one number, and cost, where they are told.
+type Figures = chat_event::Figures<u64>;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Turn {
@@ -148,10 +105,9 @@ impl Spent {
         self.figures().tokens
     }
 
-    /// Cost in US dollars, in whole hundredths of a cent: sums of money have noise in their last digits.
+    /// Cost in US dollars, in whole hundredths of a cent.
     pub(crate) fn cost_usd(&self) -> Option<f64> {
-        let cost = self.figures().cost_usd.filter(|cost| cost.is_finite())?;
-        Some((cost * 1e4).round() / 1e4)
+        self.figures().cost_in(1e4)
     }
 
     fn figures(&self) -> Figures {

@@ -345,6 +345,11 @@ impl Store {
         &self.inner.dir
     }
 
+    /// Makes durable what is not yet; what cannot be is said, and tried again.
+    pub fn sync(&self) {
+        self.inner.sync_all();
+    }
+
     /// Makes everything durable and says in each log that it was left on purpose.
     pub fn close(&self) {
         self.stop_syncing();

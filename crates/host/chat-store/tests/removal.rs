@@ -9,7 +9,7 @@ use chat_event::ChatEvent;
 use chat_event::payload::UserMessage;
 use chat_store::{Among, Error, Freed, HeldFolder, Options, Removal, Store, Sweep, Unnamed, sizes};
 
-use crate::support::{all, chunk, id, memory_dir, numbered, open};
+use crate::support::{all, chunk, id, log_path, memory_dir, numbered, open};
 
 /// An event whose text is so long that it stands beside the log.
 fn long(n: u64, text: &str) -> ChatEvent {
@@ -39,10 +39,13 @@ fn bodies(dir: &Path) -> Vec<PathBuf> {
     bodies
 }
 
-fn make_old(path: &Path) {
-    let file = File::options().write(true).open(path).unwrap();
+/// Makes all bodies a day old.
+fn age_bodies(dir: &Path) {
     let day = Duration::from_secs(24 * 60 * 60);
-    file.set_modified(SystemTime::now() - day).unwrap();
+    for path in bodies(dir) {
+        let file = File::options().write(true).open(path).unwrap();
+        file.set_modified(SystemTime::now() - day).unwrap();
+    }
 }
 
 /// What a sweep removes of bodies that are an hour old.
@@ -50,10 +53,20 @@ fn swept(store: &Store, among: Among<'_>) -> Unnamed {
     let sweep = Sweep {
         among,
         rest: Duration::from_secs(60 * 60),
-        without: &BTreeSet::new(),
-        is_dry: false,
+        ..of_all()
     };
     store.blobs().sweep(&sweep).unwrap()
+}
+
+/// A sweep of all bodies, however old they are.
+fn of_all() -> Sweep<'static> {
+    static NONE: BTreeSet<String> = BTreeSet::new();
+    Sweep {
+        among: Among::All,
+        rest: Duration::ZERO,
+        without: &NONE,
+        is_dry: false,
+    }
 }
 
 #[test]
@@ -182,18 +195,17 @@ fn bodies_that_no_file_names_go_and_all_others_stay() {
     // They were stored just now: an event that names one may be on its way.
     let young = swept(&store, Among::These(&removal.bodies));
     assert_eq!((young.bodies, young.young), (0, named.clone()));
-    bodies(dir.path()).iter().for_each(|path| make_old(path));
+    age_bodies(dir.path());
     // Who is told that one is here is about to name it.
     assert_eq!(store.blobs().claim(&of("own")).unwrap(), Some(199_998));
     assert_eq!(store.blobs().claim(&of("nothing")).unwrap(), None);
     let claimed = swept(&store, Among::These(&removal.bodies));
     assert_eq!((claimed.bodies, claimed.young.len()), (0, 1));
-    bodies(dir.path()).iter().for_each(|path| make_old(path));
+    age_bodies(dir.path());
     let dry = Sweep {
-        among: Among::All,
-        rest: Duration::ZERO,
         without: &[id("s2").stem()].into(),
         is_dry: true,
+        ..of_all()
     };
     assert_eq!(store.blobs().sweep(&dry).unwrap().bodies, 3);
     let gone = swept(&store, Among::These(&removal.bodies));
@@ -223,9 +235,9 @@ fn a_body_that_is_kept_as_another_is_named_by_either() {
         upload.finish(store.blobs()).unwrap().body.sha256
     };
     let kept = keep(&sent);
-    let log = dir.path().join(format!("{}.events.jsonl", id("s1").stem()));
+    let log = log_path(dir.path());
     for name in [&sent, &kept] {
-        bodies(dir.path()).iter().for_each(|path| make_old(path));
+        age_bodies(dir.path());
         std::fs::write(&log, format!("\"{name}\"")).unwrap();
         assert_eq!(swept(&store, Among::All).bodies, 0);
         assert_eq!(bodies(dir.path()).len(), 2);
@@ -241,8 +253,8 @@ fn no_body_goes_where_a_log_cannot_be_read() {
     let dir = memory_dir();
     let store = open(dir.path());
     let hash = store.blobs().put(b"a body").unwrap();
-    bodies(dir.path()).iter().for_each(|path| make_old(path));
-    let log = dir.path().join(format!("{}.events.jsonl", id("s1").stem()));
+    age_bodies(dir.path());
+    let log = log_path(dir.path());
     std::fs::write(&log, "\n").unwrap();
     #[cfg(unix)]
     {
@@ -250,13 +262,7 @@ fn no_body_goes_where_a_log_cannot_be_read() {
         std::fs::set_permissions(&log, std::fs::Permissions::from_mode(0o0)).unwrap();
         // Who may read all has nothing to see here.
         if File::open(&log).is_err() {
-            let sweep = Sweep {
-                among: Among::All,
-                rest: Duration::ZERO,
-                without: &BTreeSet::new(),
-                is_dry: false,
-            };
-            let why = store.blobs().sweep(&sweep).unwrap_err().to_string();
+            let why = store.blobs().sweep(&of_all()).unwrap_err().to_string();
             assert!(why.contains("events.jsonl"), "{why}");
             assert_eq!(bodies(dir.path()).len(), 1);
         }
@@ -276,7 +282,7 @@ fn a_folder_is_held_by_one_and_no_log_that_another_has_goes() {
         Err(Error::Locked { .. })
     ));
     drop((session, store));
-    let log = dir.path().join(format!("{}.events.jsonl", id("s1").stem()));
+    let log = log_path(dir.path());
     let held = File::open(&log).unwrap();
     held.lock().unwrap();
     let folder = HeldFolder::take(dir.path()).unwrap();
@@ -335,20 +341,14 @@ fn no_body_goes_where_a_link_leads_to_what_is_away() {
     let dir = memory_dir();
     let store = open(dir.path());
     store.blobs().put(b"a body").unwrap();
-    bodies(dir.path()).iter().for_each(|path| make_old(path));
-    let log = dir.path().join(format!("{}.events.jsonl", id("s1").stem()));
+    age_bodies(dir.path());
+    let log = log_path(dir.path());
     std::os::unix::fs::symlink(dir.path().join("away/log"), &log).unwrap();
-    let sweep = Sweep {
-        among: Among::All,
-        rest: Duration::ZERO,
-        without: &BTreeSet::new(),
-        is_dry: false,
-    };
-    let why = store.blobs().sweep(&sweep).unwrap_err().to_string();
+    let why = store.blobs().sweep(&of_all()).unwrap_err().to_string();
     assert!(why.contains("events.jsonl"), "{why}");
     assert_eq!(bodies(dir.path()).len(), 1);
     std::fs::remove_file(&log).unwrap();
-    assert_eq!(store.blobs().sweep(&sweep).unwrap().bodies, 1);
+    assert_eq!(store.blobs().sweep(&of_all()).unwrap().bodies, 1);
 }
 
 #[cfg(unix)]

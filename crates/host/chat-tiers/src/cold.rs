@@ -6,10 +6,11 @@
 //! - `blobs/<2 hex>/<sha256>.gz`, a body beside logs, once for all sessions that have it;
 //! - `sessions/<stem>/<epoch>.<head>.manifest.json`, which is written last and makes a copy visible: [`Manifest`].
 //!
-//! A copy counts when it was read back and was the same. A newer one takes the place of those that it begins with; one that
-//! parts from it, such as another server's, stays beside it. What is copied, and when, is for `keep`; how it is packed for
-//! `pack`; how the store is asked for `objects`; how all of a session goes for `remove`. What an upload that was killed leaves in parts is seen by nobody, and is for
-//! the bucket's own rules to put away (`AbortIncompleteMultipartUpload`).
+//! A copy counts when it was read back and was the same. A newer one takes the place of those that it begins with; one
+//! that parts from it, such as another server's, stays beside it. What is copied, and when, is for `keep`; how it is
+//! packed for `pack`; how the store is asked for `objects`; how all of a session goes for `remove`. What an upload that
+//! was killed leaves in parts is seen by nobody, and is for the bucket's own rules to put away
+//! (`AbortIncompleteMultipartUpload`).
 
 mod address;
 mod keep;

@@ -11,6 +11,7 @@ mod homes;
 mod keys;
 mod members;
 mod news;
+mod removed;
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -23,7 +24,8 @@ use crate::error::Error;
 use crate::link::{Link, client_at};
 
 pub use members::Heard;
-pub use news::{News, Newsreel};
+pub use news::{News, Newsreel, Told};
+pub use removed::RemovedSessions;
 
 /// How often a server says that it is there.
 pub const BEAT: Duration = Duration::from_secs(2);
@@ -62,6 +64,7 @@ pub struct Fleet {
     name: Script,
     unname: Script,
     clean: Script,
+    remove: Script,
 }
 
 impl Fleet {
@@ -86,6 +89,7 @@ impl Fleet {
             name: Script::new(include_str!("fleet/name.lua")),
             unname: Script::new(include_str!("fleet/unname.lua")),
             clean: Script::new(include_str!("fleet/clean.lua")),
+            remove: Script::new(include_str!("fleet/remove.lua")),
         })
     }
 

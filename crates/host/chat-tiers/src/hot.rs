@@ -28,7 +28,7 @@ const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 const KEPT_EVENTS: u64 = 10_000;
 
 /// News that are kept for those who follow them.
-const KEPT_NEWS: usize = 10_000;
+pub(crate) const KEPT_NEWS: usize = 10_000;
 
 /// Without a sign of life for so long, a copier is taken to be gone.
 const CANARY: Duration = Duration::from_secs(60);

@@ -27,7 +27,7 @@ mod warm;
 pub use cold::{Cold, Hidden, Manifest, RemovedCopies, keep};
 pub use copier::{Batch, Tier, copy};
 pub use error::Error;
-pub use fleet::{BEAT, Fleet, Heard, Member, News, Newsreel};
+pub use fleet::{BEAT, Fleet, Heard, Member, News, Newsreel, RemovedSessions, Told};
 pub use health::{Condition, Health};
 pub use hot::{Hot, HotPage, HotReader};
 pub use logs::{Logs, Removed};

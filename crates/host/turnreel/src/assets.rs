@@ -220,6 +220,20 @@ fn name_is_hashed(name: &str) -> bool {
 }
 
 #[cfg(test)]
+impl Asset {
+    /// A file that the program need not have.
+    pub(crate) fn made(name: &str, bytes: Vec<u8>) -> Asset {
+        Asset {
+            name: name.to_owned(),
+            bytes: bytes.into(),
+            sha256: [0; 32],
+            content_type: content_type(name),
+            name_is_hashed: false,
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -250,13 +264,7 @@ mod tests {
 
     #[tokio::test]
     async fn of_those_who_ask_for_a_file_first_one_packs_it_for_all() {
-        let asset = || Asset {
-            name: "made-by-a-test.js".to_owned(),
-            bytes: b"let x = 1;\n".repeat(100_000).into(),
-            sha256: [0; 32],
-            content_type: "text/javascript",
-            name_is_hashed: false,
-        };
+        let asset = || Asset::made("made-by-a-test.js", b"let x = 1;\n".repeat(100_000));
         let asking = |_| tokio::spawn(asset().encoded(Encoding::Gzip));
         let asking: Vec<_> = (0..16).map(asking).collect();
         let mut got = Vec::new();

@@ -93,7 +93,8 @@ enum Command {
     /// other session names.
     ///
     /// Where a server holds the data folder it is the one that removes them, and tells those who follow. What their agents
-    /// keep themselves stays, and is not read again. Ends with 0 where all went, 1 where not.
+    /// keep themselves stays, and is not read again. A long body that came within the last hour goes when that is over: an event
+    /// that names it may be on its way. Ends with 0 where all went, 1 where not.
     #[command(
         after_help = "Examples:\n  turnreel remove SESSION\n  turnreel remove --older-than 30d --dry-run\n  turnreel remove --older-than 30d --yes"
     )]

@@ -4,6 +4,8 @@
 //! what it shows. What an input is comes from `inputs`, what is made of it from `forms`, where it goes from `output`; how
 //! it is read, from `reading` (one file), `joined` (the files of one session) and `merged` (the sources of one run). What was
 //! taken out of a log is put back by `bodies`.
+//!
+//! What is done with one input is in `work`.
 
 mod bodies;
 mod forms;
@@ -14,13 +16,13 @@ mod output;
 mod progress;
 mod reading;
 mod timed;
+mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use chat_event::ChatEvent;
-use chat_normalize::{AT_REST, Context, Dialect, SessionReader, tell_apart};
+use chat_normalize::Dialect;
 
 use crate::cli::DataArg;
 use crate::pipe::parse_dialect;
@@ -28,12 +30,11 @@ use crate::trace::{self, Named};
 pub(crate) use bodies::Bodies;
 use forms::Form;
 use inputs::{Input, Origin};
-use joined::JoinedReading;
-use merged::Merged;
-use output::{Outputs, Sheet};
+use output::Outputs;
 use progress::Progress;
 pub(crate) use reading::{Reading, Session, open, unix_ms};
-use timed::Timed;
+use work::Work;
+pub(crate) use work::open_input;
 
 /// What `turnreel convert` is told.
 #[derive(Debug, clap::Args)]
@@ -173,172 +174,6 @@ fn path_of(named: &Path, data: Option<PathBuf>) -> Result<PathBuf, String> {
         Named::Stdin => Ok(named.to_owned()),
         Named::File(path) | Named::Log(path) => Ok(path),
     }
-}
-
-/// What is done with the inputs, one after another.
-struct Work<'a> {
-    args: &'a Args,
-    outputs: &'a mut Outputs,
-    progress: &'a mut Progress,
-    tally: &'a mut Tally,
-    /// Agents' files beside sessions, which may be of any of those.
-    unclaimed: BTreeMap<PathBuf, Input>,
-    /// Those of them that are of one.
-    claimed: BTreeSet<PathBuf>,
-}
-
-impl Work<'_> {
-    fn convert(&mut self, input: &Input) -> Result<(), Stop> {
-        let Some(opened) = self.open(input) else {
-            return Ok(());
-        };
-        self.progress.begin(&input.name(), opened.length);
-        let mut session = Timed::new(opened.session, opened.written_ms);
-        let is_read = self.write(input, &mut session, Bodies::beside([input]))?;
-        let unread = session.unread();
-        for agent in input.flat_agents() {
-            let Some(path) = agent.path.clone() else {
-                continue;
-            };
-            if is_read && !unread.contains(&path) {
-                self.claimed.insert(path.clone());
-            }
-            self.unclaimed.insert(path, agent);
-        }
-        Ok(())
-    }
-
-    /// All inputs as one session, which has the name of the first.
-    fn merge(&mut self, inputs: &[Input]) -> Result<(), Stop> {
-        if inputs.len() > merged::MAX_SOURCES {
-            let (n, most) = (inputs.len(), merged::MAX_SOURCES);
-            return Err(Stop::Why(format!("{n} sources of one run, at most {most}")));
-        }
-        let Some(first) = inputs.first() else {
-            return Ok(());
-        };
-        let mut sources = Vec::new();
-        let mut sum = Some(0);
-        let mut written_ms = i64::MAX;
-        for input in inputs {
-            // Without one of its sources it would not be the run.
-            let Some(opened) = self.open(input) else {
-                return Ok(());
-            };
-            sum = sum.zip(opened.length).map(|(sum, length)| sum + length);
-            written_ms = written_ms.min(opened.written_ms);
-            sources.push((input, opened.session));
-        }
-        self.progress.begin(&first.name(), sum);
-        let named = Input {
-            origin: Origin::Named,
-            ..first.clone()
-        };
-        // A source without times has those of the others.
-        let mut session = Timed::new(Box::new(Merged::new(sources)), written_ms);
-        self.write(&named, &mut session, Bodies::beside(inputs))?;
-        Ok(())
-    }
-
-    /// Opens an input; `None`, and a word, where it cannot be opened.
-    fn open(&mut self, input: &Input) -> Option<Opened> {
-        open_untimed(input, self.args.from)
-            .map_err(|why| {
-                self.progress.clear();
-                eprintln!("turnreel convert: could not open: {why}: {}", input.name());
-                self.tally.n_refused += 1;
-            })
-            .ok()
-    }
-
-    /// Reads a session, with the bodies that lie beside it, and writes what is made of it; says whether it was read to its end.
-    fn write(
-        &mut self,
-        input: &Input,
-        session: &mut dyn Session,
-        mut bodies: Bodies,
-    ) -> Result<bool, Stop> {
-        let mut projection = forms::projection(self.args.to);
-        let mut sheet: Option<Sheet> = None;
-        let mut events: Vec<ChatEvent> = Vec::new();
-        let mut first: Option<String> = None;
-        let read = loop {
-            let more = session.read(&mut events);
-            if let Some(event) = events.first() {
-                let first = first.get_or_insert_with(|| event.session_id.clone());
-                if self.args.to.is_of_one_session() {
-                    tell_apart(&mut events, first);
-                }
-                let sheet = match &mut sheet {
-                    Some(sheet) => sheet,
-                    None => sheet.insert(self.outputs.begin(input).map_err(Stop::Why)?),
-                };
-                // A transcript tells when it was to who reads it, and not which file it was made of.
-                let is_untold = self.args.to == Form::Markdown && session.is_untimed();
-                for mut event in events.drain(..) {
-                    event.timestamp = event.timestamp.filter(|_| !is_untold);
-                    // One by one: all of a piece at once may be more than there is memory for.
-                    bodies.put_back(&mut event);
-                    projection.push(&event, sheet);
-                }
-                sheet.check().map_err(|why| stop(&why, self.outputs))?;
-            }
-            self.progress.step(session.n_bytes(), session.n_events());
-            match more {
-                Ok(true) => {}
-                Ok(false) => break Ok(()),
-                Err(why) => break Err(why),
-            }
-        };
-        // What was read in part takes no name: it would pass for the whole.
-        if let Some(mut sheet) = sheet.filter(|_| read.is_ok()) {
-            projection.finish(&mut sheet);
-            sheet.end().map_err(|why| stop(&why, self.outputs))?;
-        }
-        self.progress.clear();
-        let is_read = read.is_ok();
-        self.tally.note(input, session, bodies, read);
-        Ok(is_read)
-    }
-}
-
-/// An input that was opened.
-struct Opened {
-    session: Box<dyn Session>,
-    length: Option<u64>,
-    /// When it was written.
-    written_ms: i64,
-}
-
-/// Opens an input, each of whose events has a time.
-///
-/// # Errors
-///
-/// Where it refuses.
-pub(crate) fn open_input(input: &Input, from: Option<Dialect>) -> std::io::Result<Timed> {
-    let opened = open_untimed(input, from)?;
-    Ok(Timed::new(opened.session, opened.written_ms))
-}
-
-fn open_untimed(input: &Input, from: Option<Dialect>) -> std::io::Result<Opened> {
-    if let Some(joined) = &input.joined {
-        let (reading, length) = JoinedReading::open(joined, from)?;
-        return Ok(Opened {
-            written_ms: reading.written_ms(),
-            session: Box::new(reading),
-            length,
-        });
-    }
-    let (bytes, length, written_ms) = open(input.path.as_deref())?;
-    let reader = match from {
-        Some(dialect) => SessionReader::with_dialect(Context::default(), dialect),
-        None => SessionReader::new(Context::default()),
-    };
-    Ok(Opened {
-        session: Box::new(Reading::new(reader, bytes, AT_REST)),
-        length,
-        written_ms,
-    })
 }
 
 fn stop(why: &std::io::Error, outputs: &Outputs) -> Stop {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chat_store::{Session, SessionId};
-use chat_tiers::{Cold, Health, Hot, Logs, Removed, Tier, Warm, copy, keep};
+use chat_tiers::{Health, Logs, Removed, Tier, copy, keep};
 use tokio::sync::watch;
 
 use crate::data_dir;
@@ -13,20 +13,14 @@ use crate::fetched::Fetching;
 use crate::fleet::{Fleet, TAKE_OVER_AFTER};
 use crate::packed;
 use crate::state::State;
+use crate::store_urls::StoreUrls;
 
 /// Where to copy to.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Stores that others run")]
 pub(crate) struct CopyArgs {
-    /// Keep the newest events of each session in this Redis for a day: redis://HOST[:PORT][/DB], rediss:// for TLS, or
-    /// unix:///PATH.
-    #[arg(
-        long,
-        value_name = "URL",
-        env = "TURNREEL_REDIS",
-        hide_env_values = true
-    )]
-    redis: Option<String>,
+    #[command(flatten)]
+    stores: StoreUrls,
 
     /// Serve the sessions of all servers that have the same Redis, as one of them: the others reach this one at URL.
     #[arg(
@@ -47,22 +41,6 @@ pub(crate) struct CopyArgs {
         default_value_t = TAKE_OVER_AFTER.as_secs()
     )]
     take_over_after: u64,
-
-    /// Keep tool calls, file changes and errors of all sessions in this PostgreSQL for 30 days, for questions over many
-    /// sessions: postgresql://USER:PASSWORD@HOST[:PORT]/DB[?sslmode=require].
-    #[arg(
-        long,
-        value_name = "URL",
-        env = "TURNREEL_POSTGRES",
-        hide_env_values = true
-    )]
-    postgres: Option<String>,
-
-    /// Keep whole sessions in this object store once they end, and read them from there when they are not here:
-    /// s3://BUCKET[/PREFIX][?region=REGION&endpoint=https://HOST]. Credentials are taken from AWS_ACCESS_KEY_ID and
-    /// AWS_SECRET_ACCESS_KEY, or as the machine has them.
-    #[arg(long, value_name = "URL", env = "TURNREEL_S3", hide_env_values = true)]
-    s3: Option<String>,
 
     /// Remove logs from the data folder to which nothing came for so many days, once all of a log was read back from the
     /// object store and was the same. Their sessions stay in the list, and are fetched when somebody asks for them.
@@ -114,28 +92,27 @@ impl CopyArgs {
     /// # Errors
     ///
     /// Where an address is none; which, is said.
-    pub(crate) fn begin(self, state: &State) -> Result<(), String> {
+    pub(crate) fn begin(&self, state: &State) -> Result<(), String> {
         let mut copied = Vec::new();
-        if let Some(redis) = self.redis {
+        if let Some(redis) = &self.stores.redis {
             let id = data_dir::server_id(state.store.dir())?;
-            let hot = Hot::new(&redis, &id).map_err(|why| format!("--redis: {why}"))?;
-            if let Some(url) = self.advertise {
-                let patience = Duration::from_secs(self.take_over_after);
-                let patience = Some(patience).filter(|patience| !patience.is_zero());
-                let fleet = Fleet::join(state, &redis, &id, &url, patience, hot.reader())?;
-                // As below: it is only ever set here.
-                let _ = state.fleet.set(fleet);
+            if let Some(hot) = self.stores.hot(&id)? {
+                if let Some(url) = &self.advertise {
+                    let patience = Duration::from_secs(self.take_over_after);
+                    let patience = Some(patience).filter(|patience| !patience.is_zero());
+                    let fleet = Fleet::join(state, redis, &id, url, patience, hot.reader())?;
+                    // As below: it is only ever set here.
+                    let _ = state.fleet.set(fleet);
+                }
+                copied.push(spawn(hot, state));
             }
-            copied.push(spawn(hot, state));
         }
-        if let Some(url) = self.postgres {
-            let warm = Warm::new(&url).map_err(|why| format!("--postgres: {why}"))?;
+        if let Some(warm) = self.stores.warm()? {
             // As below.
             let _ = state.warm.set(warm.reader());
             copied.push(spawn(warm, state));
         }
-        if let Some(url) = self.s3 {
-            let cold = Cold::new(&url).map_err(|why| format!("--s3: {why}"))?;
+        if let Some(cold) = self.stores.cold()? {
             let health = Arc::<Health>::default();
             let logs = Arc::new(OwnLogs(state.clone()));
             let stopping = state.stopping.subscribe();

@@ -1,10 +1,11 @@
 //! Several servers that serve the same sessions, behind one Redis (`chat_tiers::Fleet` has who they are).
 //!
-//! A session's home gives its numbers; each other server keeps a copy of the log (`copying`) and reads from it as from any
-//! log, so that who follows a session may come to any of them, and its cursor is good at all. What is sent to a server that
-//! is not the session's home goes on to the one that is (`routes::forward`), and where that is away for too long the server
-//! takes its place (`homes`) with all that can be had of it (`bringing`); when it is back it gives the session up (`giving`). Long bodies come to whoever has a line that
-//! refers to one (`bodies`), and tokens that are made at one of them are good at all (`tokens::merge`).
+//! A session's home gives its numbers; each other server keeps a copy of the log (`copying`) and reads from it as from
+//! any log, so that who follows a session may come to any of them, and its cursor is good at all. What is sent to a
+//! server that is not the session's home goes on to the one that is (`routes::forward`), and where that is away for too
+//! long the server takes its place (`homes`) with all that can be had of it (`bringing`); when it is back it gives the
+//! session up (`giving`). Long bodies come to whoever has a line that refers to one (`bodies`), and tokens that are
+//! made at one of them are good at all (`tokens::merge`).
 
 pub(crate) mod bodies;
 mod bringing;
@@ -18,13 +19,14 @@ mod sending;
 mod told;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
 use chat_store::SessionId;
 use chat_tiers::{HotReader, Member};
+use tokio::sync::Notify;
 
 use crate::error::ApiError;
 use crate::locked::locked;
@@ -66,6 +68,10 @@ pub(crate) struct Fleet {
     /// Who changes a session's copy, or what it is a copy of, has its turn.
     turns: Turns,
     heard: Heard,
+    /// Up to when it was heard which sessions were removed, by the clock of Redis.
+    removed_upto_ms: AtomicU64,
+    /// Another server made or took back tokens.
+    tokens_told: Notify,
     bringing: Bringing,
     client: reqwest::Client,
     /// By which the servers know each other; none before Redis was first reached.
@@ -100,6 +106,8 @@ impl Fleet {
             giving: Mutex::default(),
             turns: Turns::default(),
             heard: Heard::default(),
+            removed_upto_ms: AtomicU64::default(),
+            tokens_told: Notify::new(),
             bringing: Bringing::default(),
             client: errands::client().map_err(|why| why.to_string())?,
             word: Mutex::default(),

@@ -70,6 +70,7 @@ mod socket_owner;
 mod sse;
 mod stall;
 mod state;
+mod store_urls;
 mod tiers;
 mod token_command;
 mod tokens;

@@ -1,9 +1,10 @@
 //! Producers that number their batches, by the rules of durable streams: `Producer-Id`, `Producer-Epoch`, `Producer-Seq`.
 //!
-//! A batch that came before is not stored again, one that comes too early is refused with the number that is missing, and
-//! a producer that was replaced by a newer one of its name is shut out. How far each has come is kept in memory, and goes with
-//! the session's log: after that, and after a restart, the first number that comes counts as the next, and the events' ids keep them single.
-//! So a producer may begin with any number, and of one below its first it is not known whether it came: it is refused.
+//! A batch that came before is not stored again, one that comes too early is refused with the number that is missing,
+//! and a producer that was replaced by a newer one of its name is shut out. How far each has come is kept in memory,
+//! and goes with the session's log: after that, and after a restart, the first number that comes counts as the next,
+//! and the events' ids keep them single. So a producer may begin with any number, and of one below its first it is not
+//! known whether it came: it is refused.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

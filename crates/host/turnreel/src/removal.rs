@@ -98,6 +98,9 @@ async fn remove_whole(state: &State, id: &SessionId, terms: Terms) -> Result<Rem
     };
     let hidden = cold.as_ref().map(|cold| cold.hide(id));
     let here = remove_here(state, id, terms).await?;
+    if let Some(following) = state.following.get() {
+        following.note().await;
+    }
     if here.is_none() && !has_copies {
         return Err(ApiError::no_session());
     }

@@ -8,7 +8,6 @@ mod here;
 mod outcome;
 mod served;
 
-use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write, stderr, stdin, stdout};
 use std::path::Path;
 use std::process::ExitCode;
@@ -22,9 +21,10 @@ use crate::columns;
 use crate::data_dir;
 use crate::removal::{Freed, REST_OF_ALL};
 use crate::restore::parse_session;
+use crate::store_urls::StoreUrls;
 use crate::token_command::parse_duration_ms;
 use chosen::{Chosen, Wanted};
-use here::{StoreArgs, Stores};
+use here::Stores;
 use outcome::Outcome;
 
 /// What `turnreel remove` is told.
@@ -62,8 +62,11 @@ pub(crate) struct Args {
     #[command(flatten)]
     data: DataArg,
 
-    #[command(flatten)]
-    stores: StoreArgs,
+    #[command(
+        flatten,
+        next_help_heading = "Stores that others run, where no server has the folder [default: as turnreel.toml in it has them]"
+    )]
+    stores: StoreUrls,
 }
 
 fn parse_age_ms(text: &str) -> Result<i64, String> {
@@ -137,7 +140,7 @@ fn run(args: Args) -> Result<ExitCode, String> {
         Ok(folder) => {
             let stores = match args.keep_copies {
                 true => Stores::default(),
-                false => Stores::of(args.stores)?,
+                false => Stores::of(&args.stores)?,
             };
             runtime.block_on(here::remove(&dir, &folder, stores, &chosen, args.bodies))?
         }
@@ -190,12 +193,12 @@ fn would(dir: &Path, chosen: &[Chosen], all_bodies: bool) -> Result<String, Stri
         sessions: chosen.len() as u64,
         ..Outcome::default()
     };
-    let mut bodies = BTreeSet::new();
     for one in chosen {
         outcome.removed.files += one.freed.files;
         outcome.removed.bytes += one.freed.bytes;
-        bodies.extend(named_bodies(dir, &one.id).map_err(|why| why.to_string())?);
     }
+    let bodies = named_bodies(dir, chosen.iter().map(|one| &one.id));
+    let bodies = bodies.map_err(|why| why.to_string())?;
     let without = chosen.iter().map(|one| one.id.stem()).collect();
     let (blobs, mut freed) = (Blobs::beside(dir), Freed::default());
     let mut sweep = |among, rest| -> Result<Unnamed, String> {

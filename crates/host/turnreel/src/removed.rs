@@ -1,7 +1,8 @@
 //! Sessions whose logs somebody took out of the data folder while the server runs: they are not there any longer, for the
 //! list and for those who follow them.
 //!
-//! Those that are removed by the server itself are for `removal`. The folder is looked through where it has changed. A session that is sent to again has a log again, and is listed.
+//! Those that are removed by the server itself are for `removal`. The folder is looked through where it has changed. A
+//! session that is sent to again has a log again, and is listed.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

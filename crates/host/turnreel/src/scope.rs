@@ -13,7 +13,7 @@ pub(crate) enum Scope {
     Read,
     /// To answer what an agent asks.
     Answer,
-    /// To give and take back access, and to read the server's own figures.
+    /// To give and take back access, to remove sessions, and to read the server's own figures.
     Admin,
 }
 
@@ -100,11 +100,9 @@ impl Grant {
 
     /// What it allows beyond reading, in words that a page can offer something by.
     pub(crate) fn may(&self) -> Vec<String> {
-        let answers = self.allows(Scope::Answer).then_some(Scope::Answer);
-        answers
-            .map(|scope| scope.word().to_owned())
-            .into_iter()
-            .collect()
+        let offered = [Scope::Answer, Scope::Admin].into_iter();
+        let allowed = offered.filter(|scope| self.allows(*scope));
+        allowed.map(|scope| scope.word().to_owned()).collect()
     }
 
     /// Whether the session is there for this token. Of all others it must not learn whether they exist.

@@ -1,40 +1,40 @@
 //! `turnreel serve`: opens the folder, the token and the address, says where the page is, and serves; with `watch`, beside
 //! that agents' sessions are followed.
+//!
+//! Addresses are read and listened on in `addresses`, `options` makes of the options what is served, and `page` says where
+//! the page is.
 
+mod addresses;
+mod options;
 mod page;
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use chat_store::{Options, Store, SyncPolicy};
+use chat_store::{Options, Store};
 use clap::builder::FalseyValueParser;
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::task::JoinHandle;
 use tracing::level_filters::LevelFilter;
 
 use crate::cli::DataArg;
 use crate::copies::CopyArgs;
-use crate::hosts::name_and_port;
 use crate::limits::LimitArgs;
 use crate::locked::locked;
 use crate::logging::{self, Format};
-use crate::masking::Masking;
-use crate::state::State;
-use crate::tokens::Record;
 use crate::watch::{self, Watch, Watching};
-use crate::{
-    assets, data_dir, doors, examples, leftovers, panics, removal, server, signals, tokens,
+use crate::{assets, data_dir, examples, leftovers, panics, removal, server, signals};
+use addresses::{
+    check_address, from_here, listen_or_move, parse_address, parse_host, parse_origin,
+    parse_public_url,
 };
+use options::warn_of_readers;
 use page::{announce, lead_to, page_at};
 
 /// The port where none is asked for.
 const DEFAULT_PORT: u16 = 7473;
-
-/// Connections that wait to be let in: where the system's queue is full it drops them, and who comes tries again after a
-/// second. It may hold fewer; on Linux 4096 is what it allows at most unless it is told otherwise.
-const WAITING_CONNECTIONS: u32 = 4096;
 
 /// Where the folder took no file, it is tried again this often.
 const NAME_EVERY: Duration = Duration::from_secs(5);
@@ -112,82 +112,6 @@ enum Sync {
     Never,
 }
 
-/// An address and its port; `localhost` is the one address of this machine that all systems have.
-fn parse_address(text: &str) -> Result<SocketAddr, String> {
-    let text = match text.strip_prefix("localhost:") {
-        Some(port) => format!("127.0.0.1:{port}"),
-        None => text.to_owned(),
-    };
-    text.parse().map_err(|_| {
-        "expected an address and a port, such as 127.0.0.1:7473 or [::1]:7473".to_owned()
-    })
-}
-
-/// An origin as browsers write it: scheme, host, and the port where it is not the scheme's own.
-fn parse_origin(text: &str) -> Result<String, String> {
-    let rest = text
-        .strip_prefix("https://")
-        .or_else(|| text.strip_prefix("http://"));
-    match rest {
-        Some(host) if !host.is_empty() && !host.contains(['/', '*', '@', ' ', '?', '#']) => {
-            Ok(text.to_ascii_lowercase())
-        }
-        _ => Err(
-            "expected an origin such as https://example.org, without a path or a wildcard"
-                .to_owned(),
-        ),
-    }
-}
-
-/// A name or an address, with the port where it is not the scheme's own.
-fn parse_host(text: &str) -> Result<String, String> {
-    let expected = || "expected a host such as feed.example.org or 192.0.2.7:7473, without a scheme, a path or a wildcard";
-    let (name, port) = name_and_port(text);
-    if port.is_some_and(|port| !port.parse::<u16>().is_ok_and(|port| port > 0)) {
-        return Err(format!("{}; a port is 1 to 65535", expected()));
-    }
-    let inner = name
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'));
-    let fits = match inner {
-        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
-        None => {
-            let fits =
-                |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
-            !name.trim_end_matches('.').is_empty() && name.bytes().all(fits)
-        }
-    };
-    match fits {
-        true => Ok(text.to_ascii_lowercase()),
-        false if text.parse::<Ipv6Addr>().is_ok() => Err(format!("expected [{text}]")),
-        false => Err(expected().to_owned()),
-    }
-}
-
-/// The address of the page, as a link begins: scheme, host, and a path where a proxy has it below one. No slash ends it.
-fn parse_public_url(text: &str) -> Result<String, String> {
-    let expected = || {
-        "expected an address such as https://feed.example.org or https://example.org/turnreel"
-            .to_owned()
-    };
-    let (scheme, rest) = text.split_once("://").ok_or_else(expected)?;
-    let scheme = scheme.to_ascii_lowercase();
-    let (host, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
-    let host = parse_host(host)?;
-    let fits =
-        |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'?' | b'#' | b'"' | b'<' | b'>');
-    if !matches!(&*scheme, "http" | "https") || !path.bytes().all(fits) {
-        return Err(expected());
-    }
-    Ok(format!("{scheme}://{host}{}", path.trim_end_matches('/')))
-}
-
-/// The host of such an address.
-fn host_of(public_url: &str) -> Option<String> {
-    let (_, rest) = public_url.split_once("://")?;
-    rest.split('/').next().map(str::to_owned)
-}
-
 /// Runs the command until the process is told to stop.
 pub(crate) fn command(args: Args) -> ExitCode {
     run(args, None)
@@ -225,20 +149,10 @@ fn fail(why: &str) -> ExitCode {
 async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
     // Asked for before anything is opened: a stop during a long start must be a stop too.
     let mut stop = Box::pin(stop_signal()?);
-    let dir = data_dir::resolve(args.data.data)?;
+    let dir = data_dir::resolve(args.data.data.clone())?;
     check_address(args.listen, &dir)?;
-    let sync = match args.sync {
-        Sync::Always => SyncPolicy::Always,
-        Sync::Everysec => SyncPolicy::EverySecond,
-        Sync::Never => SyncPolicy::Never,
-    };
     // The folder first: of two servers in one folder, the second must hear of the lock and not of the port.
-    let opening_dir = dir.clone();
-    let options = Options {
-        sync,
-        segment_bytes: args.segment_mib.saturating_mul(1024 * 1024),
-        open_logs: doors::open_logs(),
-    };
+    let (opening_dir, options) = (dir.clone(), args.store_options());
     let opening = tokio::task::spawn_blocking(move || Store::open(&opening_dir, options));
     let opened = tokio::select! {
         opened = opening => opened.map_err(|why| why.to_string())?,
@@ -255,66 +169,14 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
         };
     }
     let store = opened.map_err(|why| data_dir::why_not_opened(&dir, &why))?;
-    let listener = match listen(args.listen) {
-        // Who asked for no port in particular is served on another.
-        Err(why)
-            if why.kind() == std::io::ErrorKind::AddrInUse
-                && watch.is_some()
-                && args.listen == SocketAddr::from(([127, 0, 0, 1], DEFAULT_PORT)) =>
-        {
-            tracing::info!("port {DEFAULT_PORT} is in use; taking a free one");
-            listen(SocketAddr::from(([127, 0, 0, 1], 0)))
-        }
-        listening => listening,
-    };
-    let listener = listener.map_err(|why| cannot_listen(args.listen, &why))?;
+    let listener = listen_or_move(args.listen, watch.is_some())?;
     let address = listener
         .local_addr()
         .map_err(|why| format!("could not listen: {why}"))?;
     let token = data_dir::token(&dir)?;
-    let token_path = data_dir::token_path(&dir);
-    if data_dir::others_can_read(&token_path) {
-        tracing::warn!(
-            "others on this machine can read {}, which opens everything: `turnreel token rotate` makes another that only its owner can",
-            token_path.display()
-        );
-    }
+    warn_of_readers(&data_dir::token_path(&dir));
     let is_new = store.sessions().is_empty() && !store.has_packed() && !examples::were_given(&dir);
-    let mut hosts = args.hosts;
-    let has_usual_name = address.ip() == Ipv4Addr::LOCALHOST || address.ip() == Ipv6Addr::LOCALHOST;
-    if !has_usual_name && !address.ip().is_unspecified() {
-        hosts.push(address.to_string());
-    }
-    hosts.extend(args.copies.host().map(str::to_owned));
-    let public = args.public_url.as_deref().and_then(host_of);
-    hosts.extend(public.clone());
-    if address.ip().is_unspecified() && hosts.is_empty() {
-        tracing::warn!(
-            "listening on {}, and answering to the names of this machine alone: who comes from elsewhere is refused; say the name or address by which others come with --host",
-            address.ip()
-        );
-    }
-    let state = State::answering_to(
-        store,
-        &token,
-        address.port(),
-        &args.embed_origins,
-        &hosts,
-        public.as_deref(),
-        args.limits.settings(),
-    );
-    // Said now, and not when the first one comes whose token is not found.
-    let _ = state.access.tokens.are_unreadable();
-    // Each would have its own.
-    let no_examples = args.no_examples || args.copies.joins();
-    if let Some(public_url) = &args.public_url {
-        // As below: it is only ever set here.
-        let _ = state.public_url.set(public_url.clone());
-    }
-    if args.mask {
-        let _ = state.masking.set(Masking::default());
-    }
-    args.copies.begin(&state)?;
+    let state = args.state(store, &token, address)?;
     removal::go_on(&state);
     let open = watch.as_ref().is_some_and(|watch| watch.open);
     let mut watching = None;
@@ -324,21 +186,11 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
         (watching, found) = (Some(thread), here);
     }
     // Who has sessions of their own needs no examples.
-    if is_new && !no_examples && found.iter().all(|found| found.read == 0) {
+    if is_new && !args.has_no_examples() && found.iter().all(|found| found.read == 0) {
         examples::import(&state).await;
     }
     let url = format!("http://{}", from_here(address));
-    let mut naming = None;
-    if let Err(why) = data_dir::write_server_file(&dir, &url, watching.is_some()) {
-        // On a full disk it still gives what there is. The file may say where another server was.
-        data_dir::forget_server_file(&dir);
-        tracing::error!("agents on this machine do not find the server yet: {why}");
-        naming = Some(tokio::spawn(name_later(
-            dir.clone(),
-            url.clone(),
-            watching.is_some(),
-        )));
-    }
+    let naming = tell_agents(&dir, &url, watching.is_some());
     let report = watching.as_ref().map(|_| watch::report(&found));
     let announced = announce(
         &url,
@@ -385,6 +237,16 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
     served.map_err(|why| format!("could not serve: {why}"))
 }
 
+/// Writes where the server is, for agents on this machine; where the folder takes no file, as soon as it does.
+fn tell_agents(dir: &Path, url: &str, watches: bool) -> Option<JoinHandle<()>> {
+    let why = data_dir::write_server_file(dir, url, watches).err()?;
+    // On a full disk it still gives what there is. The file may say where another server was.
+    data_dir::forget_server_file(dir);
+    tracing::error!("agents on this machine do not find the server yet: {why}");
+    let naming = name_later(dir.to_owned(), url.to_owned(), watches);
+    Some(tokio::spawn(naming))
+}
+
 /// Writes where the server is once the folder takes files again.
 async fn name_later(dir: PathBuf, url: String, watches: bool) {
     loop {
@@ -394,52 +256,6 @@ async fn name_later(dir: PathBuf, url: String, watches: bool) {
             tracing::info!("agents on this machine find the server now");
             return;
         }
-    }
-}
-
-/// Beyond this machine the start-up token is not enough of a lock: it is printed, it lies in a file that every program of
-/// its owner reads, and it opens everything. So those who come must have tokens of their own first.
-fn check_address(address: SocketAddr, dir: &Path) -> Result<(), String> {
-    if address.ip().is_loopback() || !tokens::list(dir)?.iter().all(Record::is_over) {
-        return Ok(());
-    }
-    Err(format!(
-        "could not listen on {}: beyond this machine only with tokens for those who come; make one with `turnreel token create`, or listen on 127.0.0.1",
-        address.ip()
-    ))
-}
-
-/// The address by which this machine reaches a server that listens on `address`. One that listens on all is at none of that
-/// name: it would not answer to it, and pipes and hooks would not send there.
-fn from_here(address: SocketAddr) -> SocketAddr {
-    let ip = match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
-        ip => ip,
-    };
-    SocketAddr::new(ip, address.port())
-}
-
-/// Listens as [`TcpListener::bind`] does, with a longer queue.
-fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
-    let socket = match address {
-        SocketAddr::V4(_) => TcpSocket::new_v4()?,
-        SocketAddr::V6(_) => TcpSocket::new_v6()?,
-    };
-    // What is left of connections of the server before is no reason not to listen. Elsewhere it would share the port.
-    #[cfg(unix)]
-    socket.set_reuseaddr(true)?;
-    socket.bind(address)?;
-    socket.listen(WAITING_CONNECTIONS)
-}
-
-fn cannot_listen(address: SocketAddr, why: &std::io::Error) -> String {
-    match why.kind() {
-        std::io::ErrorKind::AddrInUse => format!(
-            "could not listen on {address}: the port is in use; choose another with --listen {}:PORT, or port 0 for any free one",
-            address.ip()
-        ),
-        _ => format!("could not listen on {address}: {why}"),
     }
 }
 

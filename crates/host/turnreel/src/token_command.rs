@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::cli::DataArg;
 use crate::data_dir;
+use crate::list_command::ago;
 use crate::scope::Scope;
 use crate::tokens::{self, Record, Wanted};
 use crate::trace;
@@ -233,7 +234,7 @@ fn row(record: &Record) -> String {
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect();
-    let age = left((now_ms() - record.created_ms).max(1));
+    let age = ago(now_ms() - record.created_ms);
     format!(
         "{}\t{}\t{session}\t{age} ago\t{end}\t{label}\n",
         record.id,

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant, SystemTime};
 use chat_store::{SessionId, new_token, now_ms, random_base64url, sha256_hex};
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
+use tokio::sync::Notify;
 
 use crate::data_dir::{self, try_write_private};
 use crate::locked::locked;
@@ -251,6 +252,8 @@ pub(crate) struct Tokens {
     /// The other servers', where there are any.
     fleet_sha256: Mutex<Option<String>>,
     made: Mutex<Made>,
+    /// Those that were made, or taken back, are others.
+    changed: Notify,
 }
 
 #[derive(Default)]
@@ -274,7 +277,13 @@ impl Tokens {
             own: Mutex::new(Own::new(startup)),
             fleet_sha256: Mutex::default(),
             made: Mutex::default(),
+            changed: Notify::new(),
         }
+    }
+
+    /// Waits until it is seen that tokens were made or taken back, since the last time that it was waited for.
+    pub(crate) async fn changed(&self) {
+        self.changed.notified().await;
     }
 
     /// From now on the other servers come with this word.
@@ -345,7 +354,11 @@ impl Tokens {
         let stamp = stamp_of(&file_of(&self.dir));
         if !locked(&self.made).knows(stamp) {
             let read = list(&self.dir);
+            let is_read = read.is_ok();
             locked(&self.made).see(stamp, read);
+            if is_read {
+                self.changed.notify_one();
+            }
         }
     }
 }

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use chat_capture::{Agent, Follow, FollowSettings, Found, Place, places};
 use clap::builder::FalseyValueParser;
+use tokio::sync::oneshot;
 
 use crate::masking;
 use crate::serve::{self, spool_dir};
@@ -77,9 +78,32 @@ pub(crate) fn command(args: Args) -> ExitCode {
     serve::run(args.serve, Some(watch))
 }
 
+/// What the thread that follows is asked for.
+#[derive(Debug)]
+enum Asked {
+    /// To note how far all was told, so that it counts whatever comes next; and to say so.
+    Note(oneshot::Sender<()>),
+    Stop,
+}
+
+/// Asks the thread that follows.
+#[derive(Debug)]
+pub(crate) struct Asking(mpsc::Sender<Asked>);
+
+impl Asking {
+    /// Has it noted how far all was told, also where all is killed behind that: what was removed by then is not read again.
+    /// Where it takes too long, nobody waits for it.
+    pub(crate) async fn note(&self) {
+        let (done, noted) = oneshot::channel();
+        if self.0.send(Asked::Note(done)).is_ok() {
+            let _ = tokio::time::timeout(MOST_HALT, noted).await;
+        }
+    }
+}
+
 /// The thread that follows.
 pub(crate) struct Watching {
-    stop: mpsc::Sender<()>,
+    asking: mpsc::Sender<Asked>,
     thread: std::thread::JoinHandle<Option<Follow>>,
 }
 
@@ -106,7 +130,9 @@ impl Watch {
         let mut follow = Follow::new(settings);
         let mut store = Store::new(state.clone(), tokio::runtime::Handle::current());
         let found = follow.look(&mut store);
-        let (stop, stopped) = mpsc::channel();
+        let (asking, asked) = mpsc::channel();
+        let _ = state.following.set(Asking(asking.clone()));
+        let of_logs = state.clone();
         let work = move || {
             loop {
                 let step = AssertUnwindSafe(|| follow.step(&mut store));
@@ -114,9 +140,17 @@ impl Watch {
                     tracing::error!("agents' sessions are no longer followed; a new start goes on");
                     return None;
                 };
-                match stopped.recv_timeout(pause) {
+                match asked.recv_timeout(pause) {
                     Err(mpsc::RecvTimeoutError::Timeout) => {}
-                    Ok(()) | Err(mpsc::RecvTimeoutError::Disconnected) => return Some(follow),
+                    Ok(Asked::Note(done)) => {
+                        // It must not say that more was told than stands there after a power failure.
+                        of_logs.store.sync();
+                        follow.close();
+                        let _ = done.send(());
+                    }
+                    Ok(Asked::Stop) | Err(mpsc::RecvTimeoutError::Disconnected) => {
+                        return Some(follow);
+                    }
                 }
             }
         };
@@ -124,7 +158,7 @@ impl Watch {
             .name("follow".to_owned())
             .spawn(work)
             .map_err(|why| format!("could not start a thread: {why}"))?;
-        Ok((Watching { stop, thread }, found))
+        Ok((Watching { asking, thread }, found))
     }
 }
 
@@ -132,7 +166,7 @@ impl Watching {
     /// Asks it to stop, and waits for the slice that it is at. What is left is to note how far all was told; where that takes
     /// too long, the next start goes on from the last note.
     pub(crate) fn halt(self) -> Option<Follow> {
-        drop(self.stop);
+        let _ = self.asking.send(Asked::Stop);
         let began = Instant::now();
         while !self.thread.is_finished() {
             if began.elapsed() > MOST_HALT {

@@ -2,8 +2,9 @@
 //! reads them otherwise, and leaves who is slow without an answer.
 //!
 //! Refused are line ends without CR, and bodies whose length is said twice, by number and by chunks (RFC 9112, 2.2 and
-//! 6.3 allow both, and 11.2 says what comes of it). Bodies are passed over to the next head, also those in chunks. And who is refused in the middle of a body is listened to for a
-//! while: closed at once, the connection is reset under the answer, and the client never reads it.
+//! 6.3 allow both, and 11.2 says what comes of it). Bodies are passed over to the next head, also those in chunks. And
+//! who is refused in the middle of a body is listened to for a while: closed at once, the connection is reset under the
+//! answer, and the client never reads it.
 
 use std::future::poll_fn;
 use std::io::{self, IoSlice};

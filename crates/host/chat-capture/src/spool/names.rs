@@ -26,7 +26,7 @@ pub(crate) fn dialect_of(path: &Path) -> Option<Dialect> {
     Dialect::from_word(stem.rsplit_once('.')?.1)
 }
 
-/// The sessions that a spool may begin with, as [`safe_name`] has them: where an id ends like a process's number, there are
+/// The sessions that a spool may begin with, as `safe_name` has them: where an id ends like a process's number, there are
 /// two. None where no pipe named it.
 pub fn sessions_named(path: &Path) -> Vec<String> {
     let stem = path.file_stem().and_then(|stem| stem.to_str());
@@ -37,7 +37,7 @@ pub fn sessions_named(path: &Path) -> Vec<String> {
     once.into_iter().chain(twice).map(str::to_owned).collect()
 }
 
-/// The sessions of which nothing later may be told before a spool that waits for this one, as [`safe_name`] has them: where its
+/// The sessions of which nothing later may be told before a spool that waits for this one, as `safe_name` has them: where its
 /// name may mean two, the one that it waits for.
 pub fn sessions_behind(path: &Path, waits_for: &str) -> Vec<String> {
     let mut named = sessions_named(path);

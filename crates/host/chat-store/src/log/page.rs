@@ -30,7 +30,7 @@ pub struct Gap {
     pub from: u64,
     /// The last of them.
     pub to: u64,
-    /// Why.
+    /// Why they are missing, in words.
     pub why: &'static str,
 }
 

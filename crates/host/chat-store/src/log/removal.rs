@@ -5,6 +5,7 @@
 //! folder is opened (`begun`). The bodies beside the logs are those of all sessions, and are for `blobs`.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -36,6 +37,7 @@ impl Freed {
 }
 
 /// One file of a session, and its length.
+#[derive(Debug)]
 pub(crate) struct One {
     pub(crate) path: PathBuf,
     pub(crate) bytes: u64,
@@ -48,9 +50,33 @@ pub(crate) struct One {
 ///
 /// Where the folder cannot be listed.
 pub(crate) fn all_of(files: &Files) -> Result<Vec<One>, Error> {
-    let mut all = below(&files.dir, &files.stem)?;
-    all.extend(below(&files.dir.join(ASIDE), &files.stem)?);
-    all.sort_by_cached_key(|one| {
+    let mut all = Vec::new();
+    let mut note = |_: &str, one| all.push(one);
+    each_of(&files.dir, Some(&files.stem), &mut note)?;
+    sort(&mut all);
+    Ok(all)
+}
+
+/// The same of all sessions of a folder, by their stems: it is listed once, however many there are.
+///
+/// # Errors
+///
+/// Where the folder cannot be listed.
+pub(crate) fn all_by_stem(dir: &Path) -> Result<HashMap<String, Vec<One>>, Error> {
+    let mut all: HashMap<String, Vec<One>> = HashMap::new();
+    let mut note = |stem: &str, one| match all.get_mut(stem) {
+        Some(files) => files.push(one),
+        None => {
+            all.insert(stem.to_owned(), vec![one]);
+        }
+    };
+    each_of(dir, None, &mut note)?;
+    all.values_mut().for_each(|files| sort(files));
+    Ok(all)
+}
+
+fn sort(files: &mut [One]) {
+    files.sort_by_cached_key(|one| {
         let name = one.path.file_name().unwrap_or_default();
         let segment = name.to_str().and_then(of_name).map(|(_, number)| number);
         (
@@ -58,7 +84,6 @@ pub(crate) fn all_of(files: &Files) -> Result<Vec<One>, Error> {
             Reverse(segment.flatten().unwrap_or(u32::MAX)),
         )
     });
-    Ok(all)
 }
 
 /// Removes all files of the session, and says what that was; nothing where there was none. The caller holds the folder, and
@@ -68,11 +93,20 @@ pub(crate) fn all_of(files: &Files) -> Result<Vec<One>, Error> {
 ///
 /// Where the disk refuses. Where it [is begun](is_begun) by then, it is ended when the folder is opened, or by the next call.
 pub(crate) fn remove(files: &Files) -> Result<Freed, Error> {
-    if all_of(files)?.is_empty() && !is_begun(files) {
+    remove_these(files, &all_of(files)?)
+}
+
+/// The same, where `all` is what there is of it.
+///
+/// # Errors
+///
+/// As [`remove`].
+pub(crate) fn remove_these(files: &Files, all: &[One]) -> Result<Freed, Error> {
+    if all.is_empty() && !is_begun(files) {
         return Ok(Freed::default());
     }
     begin(files)?;
-    finish(files)
+    finish(files, all)
 }
 
 /// Whether the files are to go, and not all are gone.
@@ -85,7 +119,7 @@ pub(super) fn end(files: &Files) -> Result<bool, Error> {
     if !is_begun(files) {
         return Ok(false);
     }
-    finish(files)?;
+    finish(files, &all_of(files)?)?;
     tracing::warn!(
         stem = files.stem,
         "a session was being removed when all was stopped; now it is"
@@ -110,13 +144,13 @@ fn begin(files: &Files) -> Result<(), Error> {
     }
 }
 
-fn finish(files: &Files) -> Result<Freed, Error> {
+fn finish(files: &Files, all: &[One]) -> Result<Freed, Error> {
     let mut freed = Freed::default();
-    for One { path, bytes } in all_of(files)? {
-        match std::fs::remove_file(&path) {
-            Ok(()) => freed.add(bytes),
+    for One { path, bytes } in all {
+        match std::fs::remove_file(path) {
+            Ok(()) => freed.add(*bytes),
             Err(why) if why.kind() == io::ErrorKind::NotFound => {}
-            Err(why) => return Err(Error::io(DOING, &path, why)),
+            Err(why) => return Err(Error::io(DOING, path, why)),
         }
     }
     let mark = mark(files);
@@ -135,33 +169,40 @@ fn mark(files: &Files) -> PathBuf {
     files.dir.join(format!("{}{MARK}", files.stem))
 }
 
-/// The files of the session in one folder. No stem has a point, so that no other session's name begins so.
-fn below(dir: &Path, stem: &str) -> Result<Vec<One>, Error> {
-    let failed = |why| Error::io("list the data folder", dir, why);
-    let entries = match std::fs::read_dir(dir) {
-        Ok(entries) => entries,
-        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(why) => return Err(failed(why)),
-    };
-    let mut found = Vec::new();
-    for entry in entries {
-        let entry = entry.map_err(failed)?;
-        let name = entry.file_name();
-        let rest = name.to_str().and_then(|name| name.strip_prefix(stem));
-        let is_of_it = rest.is_some_and(|rest| rest.starts_with('.') && rest != MARK);
-        if !is_of_it {
-            continue;
-        }
-        match entry.metadata() {
-            // No folder is one of ours.
-            Ok(found) if found.is_dir() => {}
-            Ok(metadata) => found.push(One {
-                path: entry.path(),
-                bytes: metadata.len(),
-            }),
-            Err(why) if why.kind() == io::ErrorKind::NotFound => {}
+/// Shows `note` each file of a session, with the session's stem; with a `stem` only those of that one. No stem has a point, so
+/// that no other session's name begins so.
+fn each_of(dir: &Path, stem: Option<&str>, note: &mut dyn FnMut(&str, One)) -> Result<(), Error> {
+    for dir in [dir, &dir.join(ASIDE)] {
+        let failed = |why| Error::io("list the data folder", dir, why);
+        let entries = match std::fs::read_dir(dir) {
+            Ok(entries) => entries,
+            Err(why) if why.kind() == io::ErrorKind::NotFound => continue,
             Err(why) => return Err(failed(why)),
+        };
+        for entry in entries {
+            let entry = entry.map_err(failed)?;
+            let name = entry.file_name();
+            let parts = name.to_str().and_then(|name| Some((name, name.find('.')?)));
+            let Some((of, rest)) = parts.map(|(name, at)| name.split_at(at)) else {
+                continue;
+            };
+            if stem.is_some_and(|stem| stem != of) || rest == MARK {
+                continue;
+            }
+            match entry.metadata() {
+                // No folder is one of ours.
+                Ok(found) if found.is_dir() => {}
+                Ok(metadata) => note(
+                    of,
+                    One {
+                        path: entry.path(),
+                        bytes: metadata.len(),
+                    },
+                ),
+                Err(why) if why.kind() == io::ErrorKind::NotFound => {}
+                Err(why) => return Err(failed(why)),
+            }
         }
     }
-    Ok(found)
+    Ok(())
 }

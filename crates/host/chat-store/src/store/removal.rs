@@ -3,7 +3,8 @@
 //! The files of a session go at once; which bodies they named is told, so that those that nobody else names can be removed
 //! after it ([`Blobs::sweep`]), of many sessions together.
 
-use std::collections::{BTreeSet, HashSet};
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
 use std::ops::ControlFlow;
@@ -13,7 +14,10 @@ use super::session::Slot;
 use super::{Store, lock, locked};
 use crate::blobs::Blobs;
 use crate::error::Error;
-use crate::log::{Files, Freed, all_files_of, removal_is_begun, remove_files};
+use crate::log::{
+    FileOfOne, Files, Freed, all_files_by_stem, all_files_of, removal_is_begun, remove_files,
+    remove_these_files,
+};
 use crate::named::each_hash;
 use crate::platform;
 use crate::session_id::SessionId;
@@ -36,7 +40,7 @@ impl Store {
     /// Where the disk refuses. Some of it may be gone by then; the rest goes when the folder is opened, or this is called again.
     pub fn remove(&self, id: &SessionId) -> Result<Removal, Error> {
         let files = Files::of_one(&self.inner.dir, &id.stem());
-        let bodies = bodies_of(&files, &self.inner.blobs)?;
+        let bodies = bodies_in(&all_files_of(&files)?, &self.inner.blobs);
         let sessions = locked(&self.inner.sessions);
         let session = sessions.get(id).cloned();
         let freed = match &session {
@@ -82,6 +86,8 @@ impl Store {
 pub struct HeldFolder {
     dir: PathBuf,
     blobs: Blobs,
+    /// The files of all sessions, by their stems, once one was asked for: nobody makes others meanwhile.
+    files: OnceCell<HashMap<String, Vec<FileOfOne>>>,
     _lock: File,
 }
 
@@ -95,6 +101,7 @@ impl HeldFolder {
         Ok(HeldFolder {
             dir: dir.to_owned(),
             blobs: Blobs::beside(dir),
+            files: OnceCell::new(),
             _lock: lock::lock(dir)?,
         })
     }
@@ -116,8 +123,16 @@ impl HeldFolder {
                 pid: None,
             });
         }
-        let bodies = bodies_of(&files, &self.blobs)?;
-        let freed = remove_files(&files)?;
+        let all = match self.files.get() {
+            Some(all) => all,
+            None => {
+                let all = all_files_by_stem(&self.dir)?;
+                self.files.get_or_init(|| all)
+            }
+        };
+        let all = all.get(files.stem()).map_or(&[][..], Vec::as_slice);
+        let bodies = bodies_in(all, &self.blobs);
+        let freed = remove_these_files(&files, all)?;
         Ok(Removal { freed, bodies })
     }
 
@@ -127,17 +142,23 @@ impl HeldFolder {
     }
 }
 
-/// The bodies that a session names in a folder that nobody need hold, by their hashes as it names them.
+/// The bodies that sessions name in a folder that nobody need hold, by their hashes as they name them.
 ///
 /// # Errors
 ///
 /// Where the folder cannot be listed.
-pub fn named_bodies(dir: &Path, id: &SessionId) -> Result<BTreeSet<String>, Error> {
-    bodies_of(&Files::of_one(dir, &id.stem()), &Blobs::beside(dir))
+pub fn named_bodies<'i>(
+    dir: &Path,
+    ids: impl IntoIterator<Item = &'i SessionId>,
+) -> Result<BTreeSet<String>, Error> {
+    let blobs = Blobs::beside(dir);
+    let all = all_files_by_stem(dir)?;
+    let files = ids.into_iter().filter_map(|id| all.get(&id.stem()));
+    Ok(files.flat_map(|files| bodies_in(files, &blobs)).collect())
 }
 
-/// The hashes that files of the session name, and of which there is a body.
-fn bodies_of(files: &Files, blobs: &Blobs) -> Result<BTreeSet<String>, Error> {
+/// The hashes that files of a session name, and of which there is a body.
+fn bodies_in(files: &[FileOfOne], blobs: &Blobs) -> BTreeSet<String> {
     let mut bodies = BTreeSet::new();
     let mut seen = HashSet::new();
     let mut note = |hash: &str| {
@@ -149,7 +170,7 @@ fn bodies_of(files: &Files, blobs: &Blobs) -> Result<BTreeSet<String>, Error> {
         }
         ControlFlow::Continue(())
     };
-    for one in all_files_of(files)? {
+    for one in files {
         let is_index = one.path.extension().is_some_and(|it| it == "idx");
         if is_index {
             continue;
@@ -163,5 +184,5 @@ fn bodies_of(files: &Files, blobs: &Blobs) -> Result<BTreeSet<String>, Error> {
             _ => {}
         }
     }
-    Ok(bodies)
+    bodies
 }

@@ -2,26 +2,23 @@
 //!
 //! Of a log that is put away only the facts are held. It is opened when it is asked for, by its index, and put away again when
 //! too many others were used since.
+//!
+//! What is read of it is in `read`.
 
 mod carried;
 mod opening;
+mod read;
 
-use std::fs::File;
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use chat_event::{BodyRef, ChatEvent, bodies};
+use chat_event::ChatEvent;
 
 use super::{Inner, SyncPolicy, now_ms};
-use crate::blobs::{BodyFile, BodyText, sha256_hex};
 use crate::error::Error;
-use crate::log::{
-    Appended, Condition, Epochs, Facts, Files, Gap, Log, Packed, Page, PageRequest, Rewrite,
-    Snapshot, Storing,
-};
+use crate::log::{Appended, Epochs, Facts, Files, Log, Packed, Rewrite, Snapshot, Storing};
 use crate::session_id::SessionId;
-use crate::summary::Summary;
+pub use read::StoredBody;
 
 /// One session's log.
 #[derive(Debug)]
@@ -34,15 +31,6 @@ pub struct Session {
     /// The log was packed away, or another one took its place, while somebody held the session.
     pub(super) is_away: AtomicBool,
     store: Weak<Inner>,
-}
-
-/// One body, as it is kept.
-#[derive(Debug)]
-pub enum StoredBody {
-    /// It stands in the log.
-    Text(String),
-    /// It is a file beside the log.
-    File(BodyFile),
 }
 
 #[derive(Debug)]
@@ -161,133 +149,6 @@ impl Session {
     /// [`Error::Gone`] where somebody removed it, and where the disk refuses.
     pub fn look_anew(&self) -> Result<(), Error> {
         self.with_to_read(|log| log.check_unchanged(now_ms()))
-    }
-
-    /// A page of events.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Gone`] where somebody removed the log, and where the disk refuses; so with all that reads it.
-    pub fn page(&self, request: PageRequest) -> Result<Page, Error> {
-        self.snapshot(request.after)?.read(request)
-    }
-
-    /// Shows `visit` the number and the line of each event behind `after`, in order, until it breaks. What is stored
-    /// meanwhile is not shown.
-    ///
-    /// # Errors
-    ///
-    /// Where the disk refuses.
-    pub fn walk(
-        &self,
-        after: u64,
-        visit: &mut dyn FnMut(u64, &str) -> ControlFlow<()>,
-    ) -> Result<(), Error> {
-        self.snapshot(after)?.walk(after, visit)
-    }
-
-    /// The numbers whose events cannot be had, in order: the first `most` stretches, and whether there are more. Where `go_on`
-    /// breaks they are not looked for any more, and what is given means nothing.
-    ///
-    /// # Errors
-    ///
-    /// Where the disk refuses.
-    pub fn gaps(
-        &self,
-        most: usize,
-        go_on: &dyn Fn() -> ControlFlow<()>,
-    ) -> Result<(Vec<Gap>, bool), Error> {
-        self.snapshot(0)?.gaps(most, go_on)
-    }
-
-    /// How the log is.
-    pub fn condition(&self) -> Condition {
-        match &*self.seen() {
-            Slot::Open(log) => log.condition(),
-            Slot::Closed(facts) => facts.condition(),
-        }
-    }
-
-    /// The event with that id, as it stands in the log: what stands beside it is referred to.
-    ///
-    /// # Errors
-    ///
-    /// Where the disk refuses.
-    pub fn event(&self, event_id: &str) -> Result<Option<ChatEvent>, Error> {
-        self.with_to_read(|log| log.find(event_id, now_ms()))
-    }
-
-    /// One body of the event with that id, by its hash: as it stands in the log, or beside it. None but a body of the
-    /// event is given.
-    ///
-    /// # Errors
-    ///
-    /// Where the disk refuses.
-    pub fn body(&self, event_id: &str, sha256: &str) -> Result<Option<StoredBody>, Error> {
-        let Some(event) = self.event(event_id)? else {
-            return Ok(None);
-        };
-        let mut hash = |text: &str| sha256_hex(text.as_bytes());
-        Ok(match bodies::find(event, sha256, &mut hash) {
-            None => None,
-            Some(bodies::Found::Here(text)) => Some(StoredBody::Text(text)),
-            Some(bodies::Found::Elsewhere(reference)) => self
-                .store()?
-                .blobs
-                .open_anywhere(&reference.sha256)?
-                .map(StoredBody::File),
-        })
-    }
-
-    /// A body beside the log, opened, where it is here; what is to be had from elsewhere is not waited for.
-    ///
-    /// # Errors
-    ///
-    /// Where the text is no hash, or the disk refuses.
-    pub fn open_body(&self, sha256: &str) -> Result<Option<File>, Error> {
-        let opened = self.store()?.blobs.open_body(sha256)?;
-        Ok(opened.map(|(file, _)| file))
-    }
-
-    /// The body that is referred to as a text of at most `most_bytes`, wherever it is.
-    ///
-    /// # Errors
-    ///
-    /// As [`Blobs::text`](crate::Blobs::text).
-    pub fn body_text(&self, reference: &BodyRef, most_bytes: u64) -> Result<BodyText, Error> {
-        self.store()?.blobs.text(reference, most_bytes)
-    }
-
-    /// The session's row in the list.
-    pub fn summary(&self) -> Arc<Summary> {
-        match &*self.seen() {
-            Slot::Open(log) => Arc::new(log.summary().clone()),
-            Slot::Closed(facts) => facts.summary.clone(),
-        }
-    }
-
-    /// The epoch and the last number.
-    pub fn position(&self) -> (String, u64) {
-        match &*self.seen() {
-            Slot::Open(log) => (log.epochs().now().to_owned(), log.head()),
-            Slot::Closed(facts) => (facts.epochs.now().to_owned(), facts.head),
-        }
-    }
-
-    /// The number of the first event there is.
-    pub fn oldest(&self) -> u64 {
-        match &*self.seen() {
-            Slot::Open(log) => log.oldest(),
-            Slot::Closed(facts) => facts.oldest,
-        }
-    }
-
-    /// How many damaged lines were found on opening.
-    pub fn damaged_lines(&self) -> u64 {
-        match &*self.seen() {
-            Slot::Open(log) => log.damaged(),
-            Slot::Closed(facts) => facts.damaged,
-        }
     }
 
     /// Makes what was written durable.
@@ -450,6 +311,8 @@ impl Session {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::ControlFlow;
+
     use chat_event::payload::AssistantDone;
 
     use super::*;

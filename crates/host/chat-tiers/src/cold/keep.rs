@@ -1,7 +1,7 @@
 //! The task that copies sessions when they end, or were quiet for a day.
 //!
 //! It asks the store once what it has, and follows what changes. While there is nothing to copy it asks now and then whether
-//! the store is still there: what was packed away can be had from nowhere else. One session after the other that cannot be copied is tried
+//! the store is still there: what was packed away can be had from nowhere else. A session that cannot be copied is tried
 //! again behind those that never failed, with longer and longer pauses; nothing but the copies waits for them.
 
 use std::collections::{BTreeSet, HashMap};

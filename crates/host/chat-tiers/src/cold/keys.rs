@@ -76,6 +76,21 @@ impl Keys {
         self.prefix.clone().join("blobs").join(folder).join(name)
     }
 
+    /// Where bodies lie that are being removed, until it is seen that nobody named them meanwhile.
+    pub(super) fn removing(&self) -> Path {
+        self.prefix.clone().join("removing")
+    }
+
+    pub(super) fn removed_blob(&self, sha256: &str) -> Path {
+        self.removing().join(format!("{sha256}.gz"))
+    }
+
+    /// Which body it is, where the key is of one that is being removed.
+    pub(super) fn sha256_removed<'k>(&self, key: &'k Path) -> Option<&'k str> {
+        let sha256 = key.filename()?.strip_suffix(".gz")?;
+        (*key == self.removed_blob(sha256) && is_sha256(sha256)).then_some(sha256)
+    }
+
     /// The key as it stands below the prefix.
     pub(super) fn below_prefix(&self, key: &Path) -> String {
         let prefix = self.prefix.as_ref();
@@ -92,6 +107,12 @@ impl Keys {
         let epoch = epoch.to_owned();
         Some((stem, Version { epoch, head }))
     }
+}
+
+/// Whether it is a hash as hashes are written here.
+pub(super) fn is_sha256(text: &str) -> bool {
+    let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    text.len() == 64 && text.bytes().all(is_hex)
 }
 
 /// A key as it stands.

@@ -3,7 +3,7 @@
 use chat_store::{Epoch, SessionId, Summary};
 use serde::{Deserialize, Serialize};
 
-use super::keys::Version;
+use super::keys::{Version, is_sha256};
 
 /// One copy of a session.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -43,12 +43,8 @@ impl Manifest {
     /// Reads it, where it is one of the session of that stem, and gives that session.
     pub(super) fn read(text: &[u8], stem: &str) -> Option<(SessionId, Manifest)> {
         let manifest: Manifest = serde_json::from_slice(text).ok()?;
-        let is_hash = |text: &str| {
-            let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-            text.len() == 64 && text.bytes().all(is_hex)
-        };
         let session = SessionId::parse(&manifest.session).ok()?;
-        let is_ours = session.stem() == stem && is_hash(&manifest.sha256);
+        let is_ours = session.stem() == stem && is_sha256(&manifest.sha256);
         is_ours.then_some((session, manifest))
     }
 

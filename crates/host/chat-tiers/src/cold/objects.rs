@@ -201,6 +201,17 @@ impl Objects {
         }
     }
 
+    /// Copies an object within the store: `false` where there is none.
+    pub(super) async fn copy(&self, from: &Path, to: &Path) -> Result<bool, Error> {
+        let what = "copy within the object store";
+        // The store reads and writes all of it.
+        match within(what, 6 * PATIENCE, self.store.copy(from, to)).await? {
+            Ok(()) => Ok(true),
+            Err(object_store::Error::NotFound { .. }) => Ok(false),
+            Err(why) => Err(refused(what, &why)),
+        }
+    }
+
     pub(super) async fn delete(&self, key: &Path) -> Result<(), Error> {
         let what = "delete from the object store";
         match within(what, PATIENCE, self.store.delete(key)).await? {

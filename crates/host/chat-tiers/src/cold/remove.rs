@@ -1,25 +1,20 @@
-//! Removing a session's copies for good, and the bodies that only they named.
+//! Removing all copies of a session for good.
 //!
 //! What makes a copy visible goes first. A copy that is being made meanwhile is found when it is made, and goes again. Bodies
-//! are those of all sessions: one goes where no manifest of another names it, which takes reading all of them, so that it is
-//! done for many together, and no copy is made here meanwhile. Another program that writes to the same store is held up by
-//! nothing: what it may have named since is looked at once more, right before, and it looks itself whether all is there that
-//! it named (`put`).
+//! are those of all sessions, and are for `bodies`.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+mod bodies;
+
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chat_store::SessionId;
-use futures_util::StreamExt;
 use object_store::ObjectMeta;
 use object_store::path::Path;
 use tokio::sync::RwLock;
 
-use super::{Cold, MANIFEST_BYTES};
+use super::Cold;
 use crate::error::Error;
-
-/// Manifests that are asked for beside each other.
-const BESIDE: usize = 16;
 
 /// What went from the store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -108,39 +103,6 @@ impl Cold {
         })
     }
 
-    /// Removes those of the bodies that no copy of any session names; how many of them, and what they had.
-    ///
-    /// # Errors
-    ///
-    /// Where the store is away or refuses, or a manifest cannot be read: nobody knows what that names, and none goes.
-    pub async fn remove_bodies(&self, bodies: &BTreeSet<String>) -> Result<RemovedCopies, Error> {
-        let mut removed = RemovedCopies::default();
-        // Who makes a copy finds bodies that are there, and names them later.
-        let _alone = self.removing.copying.write().await;
-        let mut left = bodies.clone();
-        let mut seen = HashSet::new();
-        while !left.is_empty() {
-            let manifests = self.manifests().await?;
-            let new: Vec<Path> = manifests
-                .into_iter()
-                .filter(|key| seen.insert(key.clone()))
-                .collect();
-            if new.is_empty() {
-                break;
-            }
-            self.leave_named(new, &mut left).await?;
-        }
-        for sha256 in left {
-            let key = self.keys.blob(&sha256);
-            if let Some(bytes) = self.objects.length(&key).await? {
-                self.objects.delete(&key).await?;
-                removed.objects += 1;
-                removed.bytes += bytes;
-            }
-        }
-        Ok(removed)
-    }
-
     /// How often it was begun to remove the session, since this was made: a copy that was found before is none any more.
     pub fn n_removals(&self, session: &SessionId) -> u64 {
         let removals = self.removals();
@@ -172,45 +134,5 @@ impl Cold {
             .each(&self.keys.session(stem), &mut note)
             .await?;
         Ok(objects)
-    }
-
-    /// The keys of all manifests there are.
-    async fn manifests(&self) -> Result<Vec<Path>, Error> {
-        let mut keys = Vec::new();
-        let mut note = |object: &ObjectMeta| {
-            if self.keys.version(object.location.as_ref()).is_some() {
-                keys.push(object.location.clone());
-            }
-        };
-        self.objects.each(&self.keys.sessions(), &mut note).await?;
-        Ok(keys)
-    }
-
-    /// Leaves out those that one of these manifests has anywhere in it.
-    async fn leave_named(
-        &self,
-        manifests: Vec<Path>,
-        left: &mut BTreeSet<String>,
-    ) -> Result<(), Error> {
-        let asked = manifests.into_iter().map(|key| async move {
-            let text = self.objects.get_small(&key, MANIFEST_BYTES).await?;
-            match text {
-                Some(text) => Ok(String::from_utf8_lossy(&text).into_owned()),
-                // One that went meanwhile names nothing; one that is too long is none of ours.
-                None if self.objects.is_there(&key).await? => {
-                    Err(self.damaged("read a manifest", &key))
-                }
-                None => Ok(String::new()),
-            }
-        });
-        let mut asked = futures_util::stream::iter(asked).buffer_unordered(BESIDE);
-        while let Some(text) = asked.next().await {
-            let text = text?;
-            left.retain(|sha256| !text.contains(sha256.as_str()));
-            if left.is_empty() {
-                break;
-            }
-        }
-        Ok(())
     }
 }

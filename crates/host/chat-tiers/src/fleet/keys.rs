@@ -8,6 +8,8 @@ pub(super) const SERVERS: &str = "turnreel:{fleet}:servers";
 pub(super) const HOMES: &str = "turnreel:{fleet}:homes";
 /// A sorted set of the same sessions by when their homes named them last, in seconds since 1970.
 pub(super) const NAMED: &str = "turnreel:{fleet}:named";
+/// A sorted set of the sessions that were removed, each with an epoch of its log, by when that was in Unix epoch milliseconds.
+pub(super) const REMOVED: &str = "turnreel:{fleet}:removed";
 /// A hash of what is known of the servers' tokens; no token is in it, but its SHA-256.
 pub(super) const TOKENS: &str = "turnreel:{fleet}:tokens";
 /// By which the servers know each other.

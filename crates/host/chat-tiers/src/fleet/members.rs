@@ -5,8 +5,10 @@ use std::sync::atomic::Ordering;
 
 use chat_store::random_base64url;
 
+use super::news::TOKENS_TOLD;
 use super::{Fleet, GONE_S, Member, keys};
 use crate::error::Error;
+use crate::hot;
 
 /// A word is as long as a token: a shorter one is none that a server made.
 const WORD_BYTES: usize = 43;
@@ -115,6 +117,13 @@ impl Fleet {
         let mut telling = redis::cmd("HSET");
         telling.arg(keys::TOKENS).arg(records);
         let mut connection = self.link.connection().await?;
+        self.link
+            .answered(telling.exec_async(&mut connection).await)?;
+        // They look at once, and not with their next beat.
+        let mut telling = redis::cmd("XADD");
+        telling.arg(hot::NEWS).arg(&["MAXLEN", "~"]);
+        telling.arg(hot::KEPT_NEWS);
+        telling.arg(&["*", TOKENS_TOLD, "1", "w", &self.me.id]);
         self.link
             .answered(telling.exec_async(&mut connection).await)
     }

@@ -20,6 +20,18 @@ const WAIT: Duration = Duration::from_secs(5);
 /// News that are taken at once.
 const AT_ONCE: usize = 1000;
 
+/// The field of an entry that says that tokens were made or taken back; it is of no session.
+pub(super) const TOKENS_TOLD: &str = "t";
+
+/// What was told since the last time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// What is new in sessions, in order.
+    pub news: Vec<News>,
+    /// Whether tokens were made or taken back.
+    pub tokens: bool,
+}
+
 /// Something new in a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct News {
@@ -68,7 +80,7 @@ impl Newsreel {
     /// # Errors
     ///
     /// Where Redis is away or refuses.
-    pub async fn next(&mut self) -> Result<Vec<News>, Error> {
+    pub async fn next(&mut self) -> Result<Told, Error> {
         let mut asking = redis::cmd("XREAD");
         asking.arg("COUNT").arg(AT_ONCE);
         asking.arg("BLOCK").arg(WAIT.as_secs() * 1000);
@@ -80,12 +92,19 @@ impl Newsreel {
         if let Some(last) = entries.last() {
             self.upto.clone_from(&last.id);
         }
-        Ok(entries.iter().filter_map(news_of).collect())
+        Ok(told_by(&entries))
     }
 }
 
 fn refused(why: RedisError) -> Error {
     Error::store("follow what is new in Redis", why)
+}
+
+fn told_by(entries: &[StreamId]) -> Told {
+    Told {
+        news: entries.iter().filter_map(news_of).collect(),
+        tokens: entries.iter().any(|entry| entry.contains_key(TOKENS_TOLD)),
+    }
 }
 
 fn news_of(entry: &StreamId) -> Option<News> {
@@ -98,4 +117,31 @@ fn news_of(entry: &StreamId) -> Option<News> {
         epoch: field(entry, "e")?,
         head: field(entry, "h")?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use redis::Value;
+
+    use super::*;
+
+    #[test]
+    fn tokens_are_told_among_what_is_new_in_sessions() {
+        let entry = |fields: &[(&str, &str)]| {
+            let mut entry = StreamId::default();
+            for (name, value) in fields {
+                let value = Value::BulkString(value.as_bytes().to_vec());
+                entry.map.insert((*name).to_owned(), value);
+            }
+            entry
+        };
+        let of_session = entry(&[("s", "s1"), ("w", "me"), ("e", "e1"), ("h", "7")]);
+        let of_tokens = entry(&[(TOKENS_TOLD, "1"), ("w", "me")]);
+        let told = told_by(std::slice::from_ref(&of_session));
+        assert_eq!((told.news.len(), told.tokens), (1, false));
+        let told = told_by(&[of_tokens, of_session]);
+        assert_eq!((told.news.len(), told.tokens), (1, true));
+        assert_eq!(told.news[0].head, 7);
+        assert_eq!(told_by(&[]), Told::default());
+    }
 }

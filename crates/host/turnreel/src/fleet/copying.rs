@@ -18,6 +18,7 @@ use super::homes::Home;
 use super::{Fleet, ListTold};
 use crate::locked::locked;
 use crate::state::{State, stopped};
+pub(super) use parts::how_far;
 
 /// Sessions that are copied beside each other.
 const BESIDE: usize = 4;
@@ -81,7 +82,14 @@ async fn follow_news(state: &State, fleet: &Arc<Fleet>) -> chat_tiers::Error {
     loop {
         match news.next().await {
             Ok(told) => {
-                for told in told.into_iter().filter(|told| told.writer != fleet.me.id) {
+                if told.tokens {
+                    fleet.tokens_told.notify_one();
+                }
+                for told in told
+                    .news
+                    .into_iter()
+                    .filter(|told| told.writer != fleet.me.id)
+                {
                     fleet.hear(state, told);
                 }
             }

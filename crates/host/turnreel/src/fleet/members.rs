@@ -88,6 +88,9 @@ pub(super) async fn look_after(state: State, fleet: Arc<Fleet>) {
         tokio::select! {
             () = stopped(&mut stopping) => return,
             () = tokio::time::sleep(BEAT) => {}
+            // What is taken back at one server is good at none: nobody waits for a beat.
+            () = fleet.tokens_told.notified() => {}
+            () = state.access.tokens.changed() => {}
         }
     }
 }
@@ -98,6 +101,8 @@ async fn beat(state: &State, fleet: &Arc<Fleet>, named: &mut Named) -> Result<()
             "{why}: this server goes on with the sessions it has, and hears nothing of the others"
         )
     };
+    // Before anybody hears that it is there: what was removed while it was away would come from here to the others.
+    fleet.hear_of_removed(state).await.map_err(said)?;
     let heard = soon(fleet.asking.beat()).await.map_err(said)?;
     if heard.is_doubled && !fleet.is_doubled.swap(true, Ordering::Relaxed) {
         tracing::error!(

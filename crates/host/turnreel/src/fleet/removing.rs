@@ -1,4 +1,8 @@
-//! Having the other servers remove a session: its home first, for the others would copy it from there again.
+//! Having the other servers remove a session: its home first, for the others would copy it from there again. Those that are away
+//! hear of it when they are back, by a mark in Redis.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use axum::body::to_bytes;
 use axum::http::StatusCode;
@@ -6,21 +10,117 @@ use axum::response::Response;
 use chat_store::SessionId;
 use chat_tiers::Member;
 
+use super::copying::how_far;
 use super::errands::Errand;
 use super::homes::Home;
-use super::{Fleet, away, unanswered};
+use super::{Fleet, PATIENCE, away, soon, unanswered};
 use crate::error::ApiError;
-use crate::removal::Removed;
+use crate::removal::{self, Removed, Terms};
 use crate::state::State;
-use crate::turns::Turn;
 
 /// What a server says of what it removed is short.
 const ANSWER_BYTES: usize = 64 * 1024;
 
 impl Fleet {
-    /// Nobody copies the session here while this is held.
-    pub(crate) async fn turn_of(&self, session: &SessionId) -> Turn<'_> {
-        self.turns.of(session).await
+    /// Removes what is here of a session, and tells those who are away of it. A copy that is being made ends before. It goes on
+    /// where nobody waits for it any more.
+    ///
+    /// # Errors
+    ///
+    /// As [`removal::remove`].
+    pub(crate) async fn remove_here(
+        self: &Arc<Self>,
+        state: &State,
+        session: &SessionId,
+        terms: Terms,
+    ) -> Result<Removed, ApiError> {
+        let (fleet, state, session) = (self.clone(), state.clone(), session.clone());
+        let removing = async move { fleet.remove_and_tell(&state, &session, terms).await };
+        tokio::spawn(removing).await?
+    }
+
+    async fn remove_and_tell(
+        &self,
+        state: &State,
+        session: &SessionId,
+        terms: Terms,
+    ) -> Result<Removed, ApiError> {
+        let _turn = self.turns.of(session).await;
+        let (epochs, _) = how_far(state, session).await.unwrap_or_default();
+        let mut epochs: Vec<String> = epochs.into_iter().map(|it| it.epoch).collect();
+        let packed = state.store.packed();
+        let of_it = packed.iter().filter(|it| it.session == session.as_str());
+        epochs.extend(of_it.map(|it| it.epoch.clone()));
+        let mut removed = removal::remove(state, session, terms).await?;
+        // Where its copies stay it is fetched under the same epoch, and would be removed again.
+        if terms.keeps_copies {
+            return Ok(removed);
+        }
+        if let Err(why) = soon(self.asking.tell_removed(session, &epochs)).await {
+            tracing::warn!(session = session.as_str(), "{why}");
+            let left = "the copies of servers that are away: Redis refuses the mark by which they would hear of it";
+            removed.left.push(left.to_owned());
+        }
+        Ok(removed)
+    }
+
+    /// Removes what is here of sessions that were removed while this server, or its way to Redis, was away.
+    ///
+    /// # Errors
+    ///
+    /// Where Redis is away or refuses.
+    pub(super) async fn hear_of_removed(&self, state: &State) -> Result<(), chat_tiers::Error> {
+        let upto_ms = self.removed_upto_ms.load(Ordering::Relaxed);
+        let removed = soon(self.asking.removed_since(upto_ms)).await?;
+        for (session, epoch) in removed.sessions {
+            if !self.remove_late(state, &session, &epoch).await {
+                // The next beat hears of them again.
+                return Ok(());
+            }
+        }
+        self.removed_upto_ms
+            .store(removed.since_ms, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Removes what is here of a session whose log had that epoch. Under another one it is there again. Whether it is done with:
+    /// who has its turn for long holds up no beat.
+    async fn remove_late(&self, state: &State, session: &SessionId, epoch: &str) -> bool {
+        let is_packed = || {
+            let packed = state.store.packed();
+            let mut of_it = packed.iter().filter(|it| it.session == session.as_str());
+            of_it.any(|it| it.epoch == epoch)
+        };
+        let is_it = || match state.live(session) {
+            Some(live) => live.position().0 == epoch,
+            None => state.store.is_packed(session) && is_packed(),
+        };
+        if !is_it() {
+            return true;
+        }
+        let Ok(_turn) = tokio::time::timeout(PATIENCE, self.turns.of(session)).await else {
+            return false;
+        };
+        if !is_it() {
+            return true;
+        }
+        let terms = Terms {
+            force: true,
+            // Who was asked to remove it has done with them as was wished.
+            keeps_copies: true,
+        };
+        match removal::remove(state, session, terms).await {
+            Ok(_) => tracing::info!(
+                session = session.as_str(),
+                "it was removed at another server while this one was away"
+            ),
+            Err(why) => tracing::warn!(
+                session = session.as_str(),
+                "it was removed at another server, and stays here: {}",
+                why.message
+            ),
+        }
+        true
     }
 
     /// The server that is to be asked first; `None` where that is this one, or nobody knows the session.

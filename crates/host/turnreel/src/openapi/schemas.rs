@@ -89,7 +89,7 @@ fn answered() -> Value {
             "properties": {
                 "epoch": text, "next": count, "head": count, "oldest": count,
                 "gaps": list("Gap"), "events": list("Event"),
-                "may": {"type": "array", "items": {"enum": ["answer"]}},
+                "may": {"type": "array", "items": {"enum": ["answer", "admin"]}},
             },
         },
         "Session": session(&text, &count),
@@ -99,7 +99,7 @@ fn answered() -> Value {
             "properties": {
                 "sessions": list("Session"), "next": {"type": ["string", "null"]}, "nowMs": time,
                 "follows": {"type": "array", "items": text},
-                "may": {"type": "array", "items": {"enum": ["answer"]}},
+                "may": {"type": "array", "items": {"enum": ["answer", "admin"]}},
             },
         },
         "Diff": {

@@ -18,14 +18,15 @@ use crate::state::{State, stopped};
 /// Sessions that are removed one after the other are looked after together.
 const SETTLE: Duration = Duration::from_secs(10);
 
-/// Between two looks, while something is left.
+/// Between two looks, while something is left: one reads no log while all that is left is too new to go.
 const AGAIN: Duration = Duration::from_secs(60);
 
-/// A body that came, or was asked for, within that time stays: its event follows in the next request.
-const REST: Duration = Duration::from_secs(5 * 60);
+/// A body that came, or was asked for, within that time stays: its event follows when all bodies of its batch are sent, and on
+/// a slow way these take long.
+const REST: Duration = Duration::from_hours(1);
 
 /// And of those that nobody was seen to name: who sends a body need not send its event at once.
-pub(crate) const REST_OF_ALL: Duration = Duration::from_secs(24 * 60 * 60);
+pub(crate) const REST_OF_ALL: Duration = Duration::from_hours(24);
 
 /// Bodies that sessions named which were removed.
 #[derive(Default)]

@@ -10,33 +10,7 @@ use chat_tiers::{Cold, Hot, Tier, Warm};
 use super::{Chosen, Outcome};
 use crate::data_dir;
 use crate::removal::{REST_OF_ALL, Removed, remove_waiting, revoke_links};
-
-/// Where sessions were copied to, as `turnreel serve` has it.
-#[derive(Debug, Default, clap::Args)]
-#[command(next_help_heading = "Stores that others run, where no server has the folder")]
-pub(super) struct StoreArgs {
-    /// The object store [default: s3 in turnreel.toml in the data folder].
-    #[arg(long, value_name = "URL", env = "TURNREEL_S3", hide_env_values = true)]
-    s3: Option<String>,
-
-    /// The database [default: postgres in turnreel.toml].
-    #[arg(
-        long,
-        value_name = "URL",
-        env = "TURNREEL_POSTGRES",
-        hide_env_values = true
-    )]
-    postgres: Option<String>,
-
-    /// The Redis [default: redis in turnreel.toml].
-    #[arg(
-        long,
-        value_name = "URL",
-        env = "TURNREEL_REDIS",
-        hide_env_values = true
-    )]
-    redis: Option<String>,
-}
+use crate::store_urls::StoreUrls;
 
 /// The stores that have copies.
 #[derive(Debug, Default)]
@@ -52,14 +26,11 @@ impl Stores {
     /// # Errors
     ///
     /// Where an address is none; which, is said.
-    pub(super) fn of(args: StoreArgs) -> Result<Stores, String> {
-        let cold = args.s3.map(|url| Cold::new(&url)).transpose();
-        let warm = args.postgres.map(|url| Warm::new(&url)).transpose();
-        let hot = args.redis.map(|url| Hot::new(&url, "remove")).transpose();
+    pub(super) fn of(urls: &StoreUrls) -> Result<Stores, String> {
         Ok(Stores {
-            cold: cold.map_err(|why| format!("--s3: {why}"))?,
-            warm: warm.map_err(|why| format!("--postgres: {why}"))?,
-            hot: hot.map_err(|why| format!("--redis: {why}"))?,
+            cold: urls.cold()?,
+            warm: urls.warm()?,
+            hot: urls.hot("remove")?,
         })
     }
 

@@ -69,7 +69,7 @@ impl Outcome {
         if self.bodies.later > 0 {
             let later = counted(self.bodies.later, "long body");
             told.push_str(&format!(
-                "; {later} that came just now may follow in some minutes"
+                "; {later} that came within the last hour may follow when that is over"
             ));
         }
         told
@@ -114,7 +114,7 @@ mod tests {
         outcome.removed.links = 1;
         assert_eq!(
             outcome.told(),
-            "removed: 1 session, 3 files, 1.2 MB, and 2 long bodies that no log names any more, 400 KB; in the object store 1 object, 1 KB; 1 link taken back; 1 long body that came just now may follow in some minutes"
+            "removed: 1 session, 3 files, 1.2 MB, and 2 long bodies that no log names any more, 400 KB; in the object store 1 object, 1 KB; 1 link taken back; 1 long body that came within the last hour may follow when that is over"
         );
     }
 }

@@ -204,13 +204,19 @@ pub(super) fn is_known(asked: &HeaderMap, tag: &str) -> bool {
 /// lies outside.
 pub(super) fn parse_range(value: &str, len: usize) -> Option<Result<(usize, usize), ()>> {
     let (first, last) = value.strip_prefix("bytes=")?.split_once('-')?;
-    let (from, to) = match (first.parse::<usize>(), last.parse::<usize>()) {
-        (Ok(from), Ok(last)) if last >= from => (from, last.saturating_add(1).min(len)),
-        (Ok(from), Err(_)) if last.is_empty() => (from, len),
-        (Err(_), Ok(count)) if first.is_empty() && count > 0 => (len.saturating_sub(count), len),
+    let (from, to) = match (position(first), position(last)) {
+        (Some(from), Some(last)) if last >= from => (from, last.saturating_add(1).min(len)),
+        (Some(from), None) if last.is_empty() => (from, len),
+        (None, Some(count)) if first.is_empty() && count > 0 => (len.saturating_sub(count), len),
         _ => return None,
     };
     Some(if from < to { Ok((from, to)) } else { Err(()) })
+}
+
+/// A place in a text: one that no number of ours can have lies behind its end, too.
+fn position(digits: &str) -> Option<usize> {
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| digits.parse().unwrap_or(usize::MAX))
 }
 
 #[cfg(test)]
@@ -224,6 +230,12 @@ mod tests {
         assert_eq!(parse_range("bytes=4-", 10), Some(Ok((4, 10))));
         assert_eq!(parse_range("bytes=-3", 10), Some(Ok((7, 10))));
         assert_eq!(parse_range("bytes=10-", 10), Some(Err(())));
+        let far = "9".repeat(30);
+        let of_far = |value: &str| parse_range(&value.replace("FAR", &far), 10);
+        assert_eq!(of_far("bytes=4-FAR"), Some(Ok((4, 10))));
+        assert_eq!(of_far("bytes=-FAR"), Some(Ok((0, 10))));
+        assert_eq!(of_far("bytes=FAR-"), Some(Err(())));
+        assert_eq!(parse_range("bytes=+0-3", 10), None);
         assert_eq!(parse_range("bytes=5-4", 10), None);
         assert_eq!(parse_range("bytes=0-1,3-4", 10), None);
         assert_eq!(parse_range("lines=0-1", 10), None);

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::address::{Path, Query};
 use crate::error::ApiError;
-use crate::fleet::{Errand, Fleet, SENDER};
+use crate::fleet::{Errand, SENDER};
 use crate::removal::{self, Freed, Removed, Terms};
 use crate::scope::Grant;
 use crate::state::State;
@@ -61,7 +61,7 @@ pub(super) async fn session(
         return Ok(Json(removed).into_response());
     };
     if headers.contains_key(SENDER) {
-        let removed = remove_here(&state, fleet, &id, terms).await?;
+        let removed = fleet.remove_here(&state, &id, terms).await?;
         return Ok(Json(removed).into_response());
     }
     let errand = |force: bool| {
@@ -98,7 +98,7 @@ pub(super) async fn session(
         // What its home has removed is not asked again whether it works.
         terms.force = true;
     }
-    match remove_here(&state, fleet, &id, terms).await {
+    match fleet.remove_here(&state, &id, terms).await {
         Ok(here) => {
             any = true;
             removed.add(here);
@@ -114,17 +114,6 @@ pub(super) async fn session(
         true => Ok(Json(removed).into_response()),
         false => Err(ApiError::no_session()),
     }
-}
-
-async fn remove_here(
-    state: &State,
-    fleet: &Fleet,
-    id: &SessionId,
-    terms: Terms,
-) -> Result<Removed, ApiError> {
-    // A copy that is being made ends before; the next finds nothing at its home.
-    let _turn = fleet.turn_of(id).await;
-    removal::remove(state, id, terms).await
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
+use crate::support::inside::Inside;
 use crate::support::{self, Server, chunks, make_token};
 use serde_json::Value;
 
@@ -639,22 +640,12 @@ fn slowly(parts: &[&str], expected: u16) -> Option<u16> {
 
 /// In this process, with shorter limits, so that nobody waits for half a minute.
 fn answer_to_slow(parts: &[&str]) -> u16 {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let dir = tempfile::tempdir().unwrap();
-    let store = chat_store::Store::open(dir.path(), chat_store::Options::default()).unwrap();
-    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let bound = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"));
-    let listener = bound.unwrap();
-    let address = listener.local_addr().unwrap();
-    let settings = turnreel::Settings {
+    let server = Inside::start(turnreel::Settings {
         body_timeout_ms: 400,
         head_timeout_ms: 400,
         ..turnreel::Settings::default()
-    };
-    let state = turnreel::State::new(store, "secret", address.port(), &[], settings);
-    let serving = runtime.spawn(turnreel::run(listener, state, async {
-        let _ = stopped.await;
-    }));
+    });
+    let address = server.address;
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(support::PATIENCE)).unwrap();
     for part in parts {
@@ -667,8 +658,7 @@ fn answer_to_slow(parts: &[&str]) -> u16 {
     if let Err(why) = stream.read_to_end(&mut answer) {
         assert_eq!(why.kind(), std::io::ErrorKind::ConnectionReset, "{why}");
     }
-    stop.send(()).unwrap();
-    runtime.block_on(serving).unwrap().unwrap();
+    server.stop();
     let answer = String::from_utf8(answer).unwrap();
     answer
         .split(' ')

@@ -281,7 +281,7 @@ fn a_socket_is_told_whether_its_token_may_answer() {
     let server = Server::start(dir.path());
     server.post("s1", &asked());
     let may = |token: &str| server.socket_with(token).open(1, "s1", None)["may"].clone();
-    assert_eq!(may(&server.token), json!(["answer"]));
+    assert_eq!(may(&server.token), json!(["answer", "admin"]));
     let reader = make_token(&server, &["--scope", "read"]);
     assert_eq!(may(&reader), Value::Null);
     let both = make_token(&server, &["--scope", "read", "--scope", "answer"]);
@@ -291,7 +291,7 @@ fn a_socket_is_told_whether_its_token_may_answer() {
         let list = server.ask("GET", "/api/v1/sessions?limit=1", token, "").1;
         list["may"].clone()
     };
-    assert_eq!(of_list(&server.token), json!(["answer"]));
+    assert_eq!(of_list(&server.token), json!(["answer", "admin"]));
     assert_eq!(of_list(&reader), Value::Null);
     let refused = server.ask("POST", PERMISSION, &reader, r#"{"decision": "deny"}"#);
     assert_eq!(refused.0, 403, "{}", refused.1);

@@ -98,7 +98,7 @@ fn a_closed_page_is_kept_for_good_and_an_open_one_is_asked_for() {
     // What is allowed is said at the end alone: what is kept may be shown to others.
     assert!(server.get(&closed).1["may"].is_null());
     let open = path(&format!("v1.{epoch}.10"));
-    assert_eq!(server.get(&open).1["may"], json!(["answer"]));
+    assert_eq!(server.get(&open).1["may"], json!(["answer", "admin"]));
     let reads = make_token(&server, &["--scope", "read"]);
     assert_eq!(server.ask("GET", &open, &reads, "").1["may"], json!([]));
     let (kept, closed_tag) = cache(&closed);
@@ -187,6 +187,20 @@ fn a_part_of_a_body_can_be_had() {
         let (_, head, body) = get(&server, "GET", path, "Accept-Encoding: gzip\r\n");
         assert_eq!(header(&head, "etag"), Some(format!("w/{tag}")));
         assert_eq!(unpacked(&head, &body), whole);
+    }
+}
+
+#[test]
+fn a_path_that_is_no_text_is_refused_as_all_else_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    for path in ["/%ff%fe", "/a/%c3%28.js", "/api/v1/sessions/%ff/events"] {
+        let (status, head, body) = get(&server, "GET", path, "");
+        assert_eq!(status, 400, "{path}");
+        let json = Some("application/json");
+        assert_eq!(header(&head, "content-type").as_deref(), json, "{path}");
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(body["error"]["code"], "bad_path", "{path}");
     }
 }
 

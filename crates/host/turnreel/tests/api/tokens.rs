@@ -1,9 +1,9 @@
 //! Tokens with scopes, a session and an end; links; what each opens and when it no longer does.
 
 use crate::support::events::Stream;
+use crate::support::inside::Inside;
 use crate::support::{self, Server, chunks, command, make_token, soon, token_command};
 use serde_json::{Value, json};
-use tungstenite::client::IntoClientRequest;
 
 fn text(output: &std::process::Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
@@ -22,7 +22,7 @@ fn a_token_is_made_listed_used_and_taken_back() {
     let columns: Vec<_> = list.trim_end().split('\t').collect();
     assert_eq!(
         columns[1..],
-        ["read", "*", "1 min ago", "-", "the wall screen"]
+        ["read", "*", "0 min ago", "-", "the wall screen"]
     );
     let json = text(&token_command(dir.path(), "list", &["--json"]));
     let json: Value = serde_json::from_str(&json).unwrap();
@@ -272,61 +272,32 @@ fn a_link_opens_one_session_until_it_is_taken_back() {
 
 #[test]
 fn a_socket_ends_with_its_token_and_a_token_has_so_many() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let dir = tempfile::tempdir().unwrap();
-    let store = chat_store::Store::open(dir.path(), chat_store::Options::default()).unwrap();
-    let bound = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"));
-    let listener = bound.unwrap();
-    let address = listener.local_addr().unwrap();
-    let settings = turnreel::Settings {
+    let server = Inside::start(turnreel::Settings {
         heartbeat_ms: 200,
         sockets_per_token: 2,
         ..turnreel::Settings::default()
-    };
-    let state = turnreel::State::new(store, "secret", address.port(), &[], settings);
-    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let serving = runtime.spawn(turnreel::run(listener, state, async {
-        let _ = stopped.await;
-    }));
-    let make = |more: &[&str]| {
-        let what = [&["--scope", "read"][..], more].concat();
-        text(&token_command(dir.path(), "create", &what))
-            .trim()
-            .to_owned()
-    };
-    let connect = |token: &str| {
-        let mut request = format!("ws://{address}/api/v1/ws")
-            .into_client_request()
-            .unwrap();
-        let protocols = format!("turnreel.v1, tr.tok.{token}");
-        let name = "Sec-WebSocket-Protocol";
-        request
-            .headers_mut()
-            .insert(name, protocols.parse().unwrap());
-        let stream = std::net::TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(support::PATIENCE)).unwrap();
-        tungstenite::client(request, stream).map_err(|why| why.to_string())
-    };
-    let lasting = make(&[]);
+    });
+    let lasting = server.make_token(&[]);
     let mut opened = None;
     // On a busy machine a token may be over before it is used.
     soon("there is one with a token that ends soon", || {
-        let token = make(&["--expires", "3s"]);
-        opened = connect(&token).ok();
+        let token = server.make_token(&["--expires", "3s"]);
+        opened = server.connect(&token).ok();
         opened.is_some()
     });
-    let (first, _) = connect(&lasting).unwrap();
-    let (second, _) = connect(&lasting).unwrap();
-    let refused = connect(&lasting).unwrap_err();
+    let first = server.connect(&lasting).unwrap();
+    let second = server.connect(&lasting).unwrap();
+    let refused = server.connect(&lasting).unwrap_err();
     assert!(refused.contains("429"), "{refused}");
     drop(second);
-    soon("the seat is free again", || connect(&lasting).is_ok());
+    soon("the seat is free again", || {
+        server.connect(&lasting).is_ok()
+    });
     drop(first);
-    let (socket, _) = opened.unwrap();
+    let socket = opened.unwrap();
     let mut socket = support::Socket { socket };
     assert_eq!(socket.close_code(), Some(4001));
-    stop.send(()).unwrap();
-    runtime.block_on(serving).unwrap().unwrap();
+    server.stop();
 }
 
 #[test]
@@ -536,47 +507,24 @@ fn the_servers_own_token_is_another_at_once_and_the_one_before_opens_nothing() {
 /// One that is half open takes what little it is sent, and answers nothing: its computer is gone.
 #[test]
 fn a_socket_that_nobody_is_behind_any_more_is_closed_and_one_that_says_nothing_stays() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let dir = tempfile::tempdir().unwrap();
-    let store = chat_store::Store::open(dir.path(), chat_store::Options::default()).unwrap();
-    let bound = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"));
-    let listener = bound.unwrap();
-    let address = listener.local_addr().unwrap();
-    let settings = turnreel::Settings {
+    let server = Inside::start(turnreel::Settings {
         heartbeat_ms: 100,
         silence_ms: 3_000,
         sockets_per_token: 1,
         ..turnreel::Settings::default()
-    };
-    let state = turnreel::State::new(store, "secret", address.port(), &[], settings);
-    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let serving = runtime.spawn(turnreel::run(listener, state, async {
-        let _ = stopped.await;
-    }));
-    let make = || text(&token_command(dir.path(), "create", &["--scope", "read"]));
-    let connect = |token: &str| {
-        let mut request = format!("ws://{address}/api/v1/ws")
-            .into_client_request()
-            .unwrap();
-        let protocols = format!("turnreel.v1, tr.tok.{}", token.trim());
-        let name = "Sec-WebSocket-Protocol";
-        request
-            .headers_mut()
-            .insert(name, protocols.parse().unwrap());
-        let stream = std::net::TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(support::PATIENCE)).unwrap();
-        tungstenite::client(request, stream).ok()
-    };
-    let (dead, living) = (make(), make());
-    let (mut there, _) = connect(&living).unwrap();
-    let _nobody_reads = connect(&dead).unwrap();
+    });
+    let (dead, living) = (server.make_token(&[]), server.make_token(&[]));
+    let mut there = server.connect(&living).unwrap();
+    let _nobody_reads = server.connect(&dead).unwrap();
     // Who reads answers what asks whether it is there.
     let reading = std::thread::spawn(move || while there.read().is_ok() {});
     soon("the seat of the dead one is free", || {
-        connect(&dead).is_some()
+        server.connect(&dead).is_ok()
     });
-    assert!(connect(&living).is_none(), "the other one has its seat");
-    stop.send(()).unwrap();
-    runtime.block_on(serving).unwrap().unwrap();
+    assert!(
+        server.connect(&living).is_err(),
+        "the other one has its seat"
+    );
+    server.stop();
     reading.join().unwrap();
 }

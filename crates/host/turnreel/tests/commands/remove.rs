@@ -183,7 +183,7 @@ fn a_server_that_has_the_folder_removes_and_tells_who_follows() {
     assert_eq!(server.post("busy", &working()).0, 200);
     let mut socket = server.socket();
     let epoch = socket.open(1, "one", None)["epoch"].clone();
-    bodies_are_of(data, Duration::from_secs(600));
+    bodies_are_of(data, Duration::from_hours(2));
 
     let (_, why) = said(&remove(data, &["busy", "--yes"]), 1);
     assert!(why.contains("works"), "{why}");
@@ -210,7 +210,7 @@ fn a_server_that_has_the_folder_removes_and_tells_who_follows() {
         "{told}"
     );
     assert_eq!(kept_words(data), ["both", "own"]);
-    bodies_are_of(data, Duration::from_secs(600));
+    bodies_are_of(data, Duration::from_hours(2));
     said(&remove(data, &["--bodies", "--yes"]), 0);
     assert_eq!(kept_words(data), ["both"]);
     // What is to follow is not forgotten with the server.
@@ -219,7 +219,7 @@ fn a_server_that_has_the_folder_removes_and_tells_who_follows() {
     assert_eq!(kept_words(data), ["both", "own"]);
     server.kill();
     let server = Server::start(data);
-    bodies_are_of(data, Duration::from_secs(600));
+    bodies_are_of(data, Duration::from_hours(2));
     soon("it follows", || kept_words(data) == ["both"]);
     drop(server);
 }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::support::inside::Inside;
 use crate::support::{self, Server};
 use serde_json::{Value, json};
 
@@ -425,28 +426,18 @@ fn odd_ids_of_tasks_are_sessions_too_and_bodies_that_are_none_are_refused() {
 
 #[test]
 fn a_task_that_is_quiet_is_taken_to_be_idle_until_it_goes_on() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let dir = tempfile::tempdir().unwrap();
-    let store = chat_store::Store::open(dir.path(), chat_store::Options::default()).unwrap();
-    let bound = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"));
-    let listener = bound.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
     const QUIET_MS: u64 = 300;
-    let settings = turnreel::Settings {
+    let server = Inside::start(turnreel::Settings {
         quiet_ms: QUIET_MS,
         ..turnreel::Settings::default()
-    };
-    let port = listener.local_addr().unwrap().port();
-    let state = turnreel::State::new(store, "secret", port, &[], settings);
-    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let serving = runtime.spawn(turnreel::run(listener, state, async {
-        let _ = stopped.await;
-    }));
+    });
+    let url = format!("http://{}", server.address);
+    let bearer = format!("Bearer {}", Inside::TOKEN);
     let report = |n: u64| {
         let body = json!({"message_id": "m", "chunk": "x", "chunk_index": n}).to_string();
         let sent = support::agent()
             .post(format!("{url}{TASK}/message-chunks"))
-            .header("Authorization", "Bearer secret")
+            .header("Authorization", &bearer)
             .header("Content-Type", "application/json")
             .send(body);
         assert_eq!(sent.unwrap().status(), 200);
@@ -454,7 +445,7 @@ fn a_task_that_is_quiet_is_taken_to_be_idle_until_it_goes_on() {
     let status = || {
         let asked = support::agent()
             .get(format!("{url}/api/v1/sessions"))
-            .header("Authorization", "Bearer secret")
+            .header("Authorization", &bearer)
             .call();
         let text = asked.unwrap().body_mut().read_to_string().unwrap();
         let list: Value = serde_json::from_str(&text).unwrap();
@@ -475,8 +466,7 @@ fn a_task_that_is_quiet_is_taken_to_be_idle_until_it_goes_on() {
     support::soon("it is idle", || status() == "idle");
     goes_on(9);
     support::soon("it is idle again", || status() == "idle");
-    stop.send(()).unwrap();
-    runtime.block_on(serving).unwrap().unwrap();
+    server.stop();
 }
 
 #[test]

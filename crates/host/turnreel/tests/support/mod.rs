@@ -18,6 +18,7 @@ pub(crate) mod events;
 pub(crate) mod faults;
 pub(crate) mod fleet;
 pub(crate) mod home;
+pub(crate) mod inside;
 pub(crate) mod page;
 pub(crate) mod ports;
 pub(crate) mod postgres;

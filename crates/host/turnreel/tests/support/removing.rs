@@ -49,8 +49,9 @@ pub(crate) fn bodies(data: &Path) -> Vec<PathBuf> {
     let folders = folders.map(|folder| folder.unwrap().path());
     let mut bodies: Vec<PathBuf> = folders
         .filter(|folder| folder.is_dir())
-        .flat_map(|folder| std::fs::read_dir(folder).unwrap())
-        .map(|file| file.unwrap().path())
+        // A folder goes with the last body in it.
+        .flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten())
+        .map(|file| file.path())
         .collect();
     bodies.sort();
     bodies
@@ -58,9 +59,9 @@ pub(crate) fn bodies(data: &Path) -> Vec<PathBuf> {
 
 /// The texts that stand beside logs, by their words.
 pub(crate) fn kept_words(data: &Path) -> Vec<String> {
-    let words = bodies(data).into_iter().map(|path| {
-        let text = std::fs::read_to_string(path).unwrap();
-        text.split(' ').next().unwrap().to_owned()
+    let words = bodies(data).into_iter().filter_map(|path| {
+        let text = std::fs::read_to_string(path).ok()?;
+        Some(text.split(' ').next()?.to_owned())
     });
     let mut words: Vec<String> = words.collect();
     words.sort();

@@ -253,3 +253,77 @@ fn a_session_is_removed_at_all_servers_that_have_it() {
         assert!(files_of(&server.data, "two").is_empty());
     }
 }
+
+#[test]
+fn a_server_that_was_away_removes_what_was_removed_and_brings_nothing_back() {
+    let Some(mut fleet) = Fleet::start(3) else {
+        return;
+    };
+    for session in ["one", "again", "packed", "kept", "stays"] {
+        fleet.post(0, session, &chunks(1, 20));
+        fleet.wait_until_same(&[0, 1, 2], session, 20);
+    }
+    let (epoch, _) = log(&fleet.servers[0], "packed").unwrap();
+    fleet.servers[2].kill();
+    let away = fleet.servers[2].data.clone();
+    let delete = |server: &Server, session: &str| {
+        let path = format!("/api/v1/sessions/{session}?force=1");
+        server.ask("DELETE", &path, &server.token, "")
+    };
+    let same = |fleet: &Fleet, servers: &[usize], session: &str, n_events: usize| {
+        until(&format!("{session} is the same"), || {
+            let logs: Vec<_> = servers
+                .iter()
+                .map(|&nth| log(&fleet.servers[nth], session))
+                .collect();
+            let first = logs[0].as_ref()?;
+            let all = logs.iter().all(|log| log.as_ref() == Some(first));
+            (first.1.len() == n_events && all).then_some(())
+        });
+    };
+    for session in ["one", "again", "packed"] {
+        let (status, answer) = delete(&fleet.servers[1], session);
+        assert_eq!(status, 200, "{answer}");
+    }
+    // Where copies stay nobody is told to remove it: who asks for it has it again, under the same epoch.
+    let kept = "/api/v1/sessions/kept?force=1&copies=keep";
+    let server = &fleet.servers[0];
+    assert_eq!(server.ask("DELETE", kept, &server.token, "").0, 200);
+    let marks = fleet.redis.ask(&["ZRANGE", "turnreel:{fleet}:removed", "0", "-1"]);
+    let marked = |session: &str| marks.iter().any(|mark| mark.starts_with(&format!("{session} ")));
+    assert!(marked("one") && marked("again") && !marked("kept"), "{marks:?}");
+    // It was packed away there, as is done with an object store.
+    for name in files_of(&away, "packed") {
+        std::fs::remove_file(away.join(name)).unwrap();
+    }
+    let packed = chat_store::Packed {
+        session: "packed".to_owned(),
+        epoch: epoch.as_str().unwrap().to_owned(),
+        head: 20,
+        bytes: 1,
+        sha256: "0".repeat(64),
+        summary: chat_store::Summary::default(),
+    };
+    let stem = chat_store::SessionId::parse("packed").unwrap().stem();
+    let left = serde_json::to_string(&packed).unwrap();
+    std::fs::write(away.join(format!("{stem}.packed.json")), left).unwrap();
+    // One of them is there again before it is back.
+    fleet.post(0, "again", &chunks(101, 105));
+    same(&fleet, &[0, 1], "again", 5);
+    assert!(!files_of(&away, "one").is_empty());
+    fleet.restart(2);
+    same(&fleet, &[0, 1, 2], "again", 5);
+    same(&fleet, &[0, 1, 2], "stays", 20);
+    until("its copy is gone, and what was left of the other", || {
+        let is_gone = |session| files_of(&away, session).is_empty();
+        (is_gone("one") && is_gone("packed")).then_some(())
+    });
+    // What it had is not sent to the new home.
+    fleet.post(2, "one", &chunks(201, 202));
+    same(&fleet, &[0, 1, 2], "one", 2);
+    same(&fleet, &[0, 1, 2], "again", 5);
+    assert_eq!(delete(&fleet.servers[0], "one").0, 200);
+    let mut left = listed(&fleet.servers[2]);
+    left.sort();
+    assert_eq!(left, ["again", "kept", "stays"]);
+}

@@ -7,6 +7,22 @@ use crate::support::removing::files_of;
 use crate::support::soon;
 
 #[test]
+fn one_that_was_removed_is_not_read_again_where_the_server_is_killed_right_behind_that() {
+    let home = Home::new();
+    home.write(".claude/projects/-w/s1.jsonl", prompt("s1", 1, "First"));
+    let mut server = home.watch(&[]);
+    soon("it is read", || ids(&server).contains("s1"));
+    let path = "/api/v1/sessions/s1?force=1";
+    let (status, answer) = server.ask("DELETE", path, &server.token, "");
+    assert_eq!(status, 200, "{answer}");
+    server.kill();
+    let server = home.watch(&[]);
+    home.write(".claude/projects/-w/s2.jsonl", prompt("s2", 1, "New"));
+    soon("what is new is read", || ids(&server).contains("s2"));
+    assert!(!ids(&server).contains("s1"));
+}
+
+#[test]
 fn a_session_that_was_removed_is_not_read_again_and_is_back_with_what_is_new() {
     let home = Home::new();
     let path = home.write(".claude/projects/-w/s1.jsonl", prompt("s1", 1, "First"));

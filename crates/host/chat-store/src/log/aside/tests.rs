@@ -8,7 +8,7 @@ use crate::{Error, Options, SessionId, Store, SyncPolicy};
 
 const EVENTS: u64 = 60;
 
-fn open(dir: &Path) -> Store {
+pub(in crate::log) fn open(dir: &Path) -> Store {
     let options = Options {
         sync: SyncPolicy::Never,
         segment_bytes: 1500,
@@ -17,11 +17,11 @@ fn open(dir: &Path) -> Store {
     Store::open(dir, options).unwrap()
 }
 
-fn id() -> SessionId {
+pub(in crate::log) fn id() -> SessionId {
     SessionId::parse("s1").unwrap()
 }
 
-fn done(n: u64) -> ChatEvent {
+pub(in crate::log) fn done(n: u64) -> ChatEvent {
     ChatEvent::new(format!("e{n}"), 1, "s1", AssistantDone::default())
 }
 

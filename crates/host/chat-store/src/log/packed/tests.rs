@@ -1,29 +1,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use chat_event::ChatEvent;
-use chat_event::payload::AssistantDone;
-
-use super::super::aside::tests::{memory_dir, same_folder};
+use super::super::aside::tests::{done, id, memory_dir, open, same_folder};
 use super::*;
-use crate::{Options, Session, Store, SyncPolicy, sha256_hex};
-
-fn open(dir: &Path) -> Store {
-    let options = Options {
-        sync: SyncPolicy::Never,
-        segment_bytes: 1500,
-        ..Options::default()
-    };
-    Store::open(dir, options).unwrap()
-}
-
-fn id() -> SessionId {
-    SessionId::parse("s1").unwrap()
-}
-
-fn done(n: u64) -> ChatEvent {
-    ChatEvent::new(format!("e{n}"), 1, "s1", AssistantDone::default())
-}
+use crate::{Session, Store, sha256_hex};
 
 fn folder() -> (tempfile::TempDir, Store, Arc<Session>) {
     let dir = memory_dir();

@@ -233,6 +233,52 @@ async fn bodies_go_that_no_manifest_names_and_none_where_one_cannot_be_read() {
 }
 
 #[tokio::test]
+async fn a_body_that_is_named_while_it_goes_is_put_back() {
+    let here = Here::new();
+    let [meanwhile, nowhere, before, over] = ["a", "b", "c", "d"].map(|digit| digit.repeat(64));
+    let put = async |key: &str, text: &str| {
+        let key = object_store::path::Path::from(key);
+        let text = text.to_owned();
+        here.objects.put(&key, text.into()).await.unwrap();
+    };
+    let at = |sha256: &str| format!("blobs/{}/{sha256}.gz", &sha256[..2]);
+    let names = async |session: &str, sha256: &str| {
+        let manifest = format!("sessions/{session}-01234567/e.3.manifest.json");
+        put(&manifest, &format!("{{\"blobs\":[\"{sha256}\"]}}")).await;
+    };
+    put(&at(&meanwhile), "x").await;
+    put(&at(&nowhere), "xy").await;
+    // Step by step, as between the look at what is named and the end another program names one.
+    let both: BTreeSet<String> = [meanwhile.clone(), nowhere.clone()].into();
+    let (mut seen, mut left) = (Default::default(), both.clone());
+    let cold = &here.cold;
+    assert!(!cold.leave_named_anew(&mut seen, &mut left).await.unwrap());
+    let gone = cold.put_aside(&left).await.unwrap();
+    assert_eq!(gone, [(meanwhile.clone(), 1), (nowhere.clone(), 2)]);
+    assert_eq!(cold.aside().await.unwrap(), both);
+    names("s2", &meanwhile).await;
+    // Killed here, the next call does the rest; also with what an earlier one left.
+    for sha256 in [&before, &over] {
+        put(&format!("removing/{sha256}.gz"), "z").await;
+    }
+    names("s3", &before).await;
+    let removed = cold.remove_bodies(&BTreeSet::new()).await.unwrap();
+    assert_eq!(removed.objects, 0);
+    let mut keys = here.keys().await;
+    keys.retain(|key| key.ends_with(".gz"));
+    assert_eq!(keys, [at(&meanwhile), at(&before)]);
+    // With all of it there a call takes what nobody names, and leaves nothing aside but what is none of ours.
+    put("removing/notes.gz", "n").await;
+    put(&at(&nowhere), "xy").await;
+    let removed = cold.remove_bodies(&both).await.unwrap();
+    assert_eq!((removed.objects, removed.bytes), (1, 2));
+    assert!(cold.aside().await.unwrap().is_empty());
+    let keys = here.keys().await;
+    assert!(keys.iter().any(|key| key == "removing/notes.gz"));
+    assert_eq!(keys.len(), 5);
+}
+
+#[tokio::test]
 async fn a_body_that_goes_until_the_manifest_names_it_is_put_there_again_or_said_to_be_missing() {
     let here = Here::new();
     let (store, session) = here.open();

@@ -27,7 +27,7 @@ pub(super) struct Part {
 }
 
 /// The epochs of the log that is here, and its last number, looked at where a writer that has it may be waited for.
-pub(super) async fn how_far(
+pub(in crate::fleet) async fn how_far(
     state: &State,
     session: &SessionId,
 ) -> Result<(Vec<Epoch>, u64), String> {
