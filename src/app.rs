@@ -11,6 +11,7 @@ mod keys;
 mod liking;
 mod local;
 mod opening;
+mod removing;
 mod sessions;
 mod together;
 mod top;
@@ -22,6 +23,7 @@ use chat_feed::sessions::{Rows, Seen};
 use leptos::mount::mount_to;
 use leptos::prelude::*;
 
+use crate::element;
 use crate::platform::dom::{self, Element};
 use crate::platform::part::part;
 use crate::platform::{clock, folder, frame, location, tab_storage};
@@ -33,7 +35,7 @@ use local::LocalSession;
 /// What says in the page that its server has sessions: any other is not asked, because browsers write each refusal down.
 const SESSIONS: &str = "data-sessions";
 /// How often relative times are written anew.
-const CLOCK_MS: u32 = 20_000;
+const CLOCK_MS: i64 = 20_000;
 /// The same, while a session's seconds are shown.
 const SECONDS_MS: u32 = 1_000;
 
@@ -79,6 +81,11 @@ fn fill(laid: first::Laid) {
     })
     .forget();
     mount_to(dom::as_html(&laid.top), move || top::view(reference, state)).forget();
+    mount_to(dom::as_html(&laid.frame), move || {
+        removing::view(reference, state)
+    })
+    .forget();
+    removing::offer(&page);
     page.follow_frame(&laid);
     page.follow_waiting();
     page.follow_list();
@@ -119,6 +126,10 @@ struct State {
     follows: RwSignal<Vec<String>>,
     /// Whether the token lets answers be given.
     may_answer: RwSignal<bool>,
+    /// Whether it lets sessions be removed; those that the reader is asked about, and word of those that were.
+    may_remove: RwSignal<bool>,
+    removing: RwSignal<Option<removing::Asked>>,
+    removed: RwSignal<String>,
     open: RwSignal<Open>,
     connection: RwSignal<Option<Connection>>,
     refused: RwSignal<bool>,
@@ -128,8 +139,12 @@ struct State {
     /// How far what was dropped is looked through, while that takes long.
     looking: RwSignal<Option<String>>,
     filter: RwSignal<String>,
+    /// The row of the list that keys are at, by its id.
+    at: RwSignal<Option<String>>,
     /// Sessions that are to be watched together.
     chosen: RwSignal<Vec<String>>,
+    /// Whether a press on a row chooses it, as where no pointer shows the boxes and no key is at hand.
+    choosing: RwSignal<bool>,
     seen: RwSignal<Seen, LocalStorage>,
     /// Whether the list is the whole page: nothing is open, and there is something to open.
     is_screen: Memo<bool>,
@@ -199,11 +214,16 @@ impl Page {
             local,
             follows: RwSignal::default(),
             may_answer: RwSignal::new(false),
+            may_remove: RwSignal::new(false),
+            removing: RwSignal::new(None),
+            removed: RwSignal::new(String::new()),
             open,
             connection: RwSignal::new(None),
             refused,
             failed: RwSignal::new(false),
+            at: RwSignal::new(None),
             chosen: RwSignal::new(Vec::new()),
+            choosing: RwSignal::new(false),
             seen: RwSignal::new_local(seen),
             is_screen,
             problem: RwSignal::new(None),
@@ -308,6 +328,7 @@ impl Page {
             ListUpdate::Server {
                 follows,
                 may_answer,
+                may_remove,
                 now_ms,
             } => {
                 if let Some((now_ms, asked_ms)) = now_ms {
@@ -316,6 +337,7 @@ impl Page {
                 }
                 state.follows.set(follows);
                 state.may_answer.set(may_answer);
+                state.may_remove.set(may_remove);
             }
             ListUpdate::Connection(connection) => state.connection.set(Some(connection)),
             ListUpdate::Refused => self.refuse(),
@@ -359,10 +381,12 @@ impl Page {
         let turned_to = dom::listen_document("focusin", move |event| page.note_feed(&event));
         let page = self.clone();
         let commands = dom::listen(&self.feed, "af-command", move |event| {
-            if dom::detail_of(&event, "command").as_deref() == Some("sessions") {
-                event.prevent_default();
-                page.toggle_list();
+            match dom::detail_of(&event, "command").as_deref() {
+                Some("sessions") => page.toggle_list(),
+                Some(element::REMOVE) => page.ask_to_remove_open(),
+                Some(_) | None => return,
             }
+            event.prevent_default();
         });
         let selected = dom::listen(&self.feed, "af-select", |event| {
             if let Some(name) = dom::detail_of(&event, "name") {
@@ -482,14 +506,16 @@ impl Page {
         let state = self.state;
         leptos::task::spawn_local(async move {
             loop {
+                frame::sleep(SECONDS_MS).await;
                 let now_ms = clock::server_ms();
+                let is_old = (now_ms - state.now_ms.get_untracked()).abs() >= CLOCK_MS;
                 let counts = state
                     .rows
                     .with_untracked(|rows| rows.live().any(|row| sessions::counts(row, now_ms)));
                 // Nobody sees the seconds of a hidden page.
-                let counts = counts && !frame::is_hidden();
-                frame::sleep(if counts { SECONDS_MS } else { CLOCK_MS }).await;
-                state.now_ms.set(clock::server_ms());
+                if is_old || (counts && !frame::is_hidden()) {
+                    state.now_ms.set(now_ms);
+                }
             }
         });
     }

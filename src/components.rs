@@ -33,6 +33,7 @@ mod low;
 mod many;
 pub(crate) mod mark;
 pub(crate) mod markup;
+mod needs;
 pub(crate) mod output;
 pub(crate) mod panel;
 pub(crate) mod place;
@@ -103,8 +104,8 @@ pub(crate) struct Context {
     width: width::Width,
     /// How diffs are shown.
     pub(crate) diffs: diff::Choices,
-    /// What waits for an answer, and its row.
-    pub(crate) waiting: RefCell<BTreeMap<BlockId, RowId>>,
+    /// What waits for an answer, and where it stands.
+    pub(crate) waiting: RefCell<BTreeMap<BlockId, needs::Waiting>>,
     /// What is being answered here.
     pub(crate) answering: answering::Answering,
     /// What came while the page was hidden.
@@ -119,6 +120,8 @@ pub(crate) struct Context {
     pub(crate) links: links::Links,
     /// The dialog that shows the keys.
     help: RefCell<Option<Element>>,
+    /// Where the reader was before the page was loaded anew.
+    place_due: place::Due,
     /// The first row that came while the page was away, and since when it was.
     pub(crate) new_since: Cell<Option<(RowId, i64)>>,
     /// What scripts were told.
@@ -173,6 +176,7 @@ impl Context {
             find: find::Finding::default(),
             links: links::Links::default(),
             help: RefCell::new(None),
+            place_due: place::Due::default(),
             new_since: Cell::new(None),
             told: script::Told::default(),
             export: export::ExportState::default(),

@@ -45,8 +45,9 @@ export function defineElement(name, observed, connect) {
     #isGiven = false;
     // Which of the two was named last.
     #named;
-    // What reads the streams that events come from.
+    // What reads the streams that events come from, and how many there were.
     #streams = new Set();
+    #numbered = 0;
     // Whether they have all ended.
     #isWhole = false;
     // Shows the files that are shown now.
@@ -174,10 +175,11 @@ export function defineElement(name, observed, connect) {
       // What came of a line whose end did not, and of a character.
       const begun = [];
       let half = "";
-      let [begins, came] = [true, false];
-      // How it begins. Packed bytes and pages have no lines, and cannot stand between those of others.
+      let [begins, came, wasPacked] = [true, false, false];
+      // How it begins. Packed bytes and pages have no lines: they are unpacked as they come, and what they unpack to has.
       const head = [];
       const isPacked = () => /^(31,139|40,181|[89]\d,42|60,33)$/.test(head);
+      const number = ++this.#numbered;
       try {
         this.#streams.add(from);
         if (has(events, "then")) events = await events;
@@ -208,36 +210,56 @@ export function defineElement(name, observed, connect) {
           head.push(...piece.subarray(0, 2 - head.length));
           // Others may give lines in between: this one's are handed on when they are whole. Of nothing the end is, too.
           const isNothing = done && !came;
-          if (done && isPacked()) {
-            piece = new Uint8Array(await new Blob(begun.splice(0)).arrayBuffer());
+          const packed = [piece];
+          if (isPacked() && !wasPacked) {
+            wasPacked = true;
+            packed.unshift(...begun.splice(0));
+            // It is shown from here on what the stream gives, once it is in a page.
+            await new Promise((known) => this.#when(known));
+            if (!isWanted() || !this.#push(new Uint8Array(), true)) return;
+          }
+          for await (piece of wasPacked ? this.#unpacked(number, packed, done, isWanted) : [piece]) {
             if (!isWanted()) return;
-          }
-          const to = isPacked() ? (done ? piece.length : 0) : piece.lastIndexOf(10) + 1;
-          begun.push(piece.subarray(0, to));
-          if (to || isNothing) {
-            for (const bytes of begun.splice(0)) {
-              if (!bytes.length && !isNothing) continue;
-              if (!isWanted()) return;
-              if (!this.#push(bytes, begins)) {
-                // It cannot be read, and that was said.
-                this.#streams.delete(from);
-                end(from);
-                return;
+            const to = piece ? piece.lastIndexOf(10) + 1 : 0;
+            let isTaken = piece !== null;
+            if (to || isNothing) {
+              for (const bytes of [...begun.splice(0), piece.subarray(0, to)]) {
+                if (!bytes.length && !isNothing) continue;
+                if (!isWanted()) return;
+                isTaken = this.#push(bytes, begins);
+                if (!isTaken) break;
+                begins = false;
               }
-              begins = false;
             }
+            if (!isTaken) {
+              // It cannot be read, and that was said.
+              this.#streams.delete(from);
+              end(from);
+              return;
+            }
+            begun.push(piece.slice(to));
           }
-          begun.push(piece.slice(to));
         }
       } catch (why) {
         if (isWanted()) broken(`the stream broke off: ${why?.message ?? why}`);
       } finally {
+        if (wasPacked) this.#act("unpacked", number);
         // However it ended: nothing more comes of it.
         if (this.#streams.delete(from) && !this.#streams.size) {
           this.#isWhole = true;
           this.#do("given");
         }
       }
+    }
+    // What the next bytes of a packed stream unpack to, and a line's end behind all of it; null where they cannot be unpacked.
+    async *#unpacked(number, bytes, done, isWanted) {
+      for (let packed = new Uint8Array(await new Blob(bytes).arrayBuffer()); isWanted(); packed = new Uint8Array()) {
+        const unpacked = await this.#feed.unpack(number, packed, done);
+        if (unpacked?.length === 0) break;
+        yield unpacked;
+        if (!unpacked) return;
+      }
+      if (done) yield encoder.encode("\n");
     }
     #endStreams() {
       for (const from of this.#streams) end(from);

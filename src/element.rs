@@ -16,6 +16,7 @@ mod taking;
 mod waiting;
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 
 use chat_feed::arrangement::Mode;
@@ -33,7 +34,7 @@ use crate::transport::again::Origin;
 use crate::transport::kept::Kept;
 use crate::transport::link::Server;
 use crate::transport::live::{Live, Retry};
-use crate::transport::pushed::Pushed;
+use crate::transport::pushed::{PackedStream, Pushed};
 use crate::transport::{Progress, Running};
 
 /// Texts of sessions as nodes, for the page around.
@@ -42,6 +43,9 @@ pub(crate) use keys::show_keys;
 
 /// The element's name.
 pub(crate) const NAME: &str = "agent-feed";
+
+/// The page around removes its session, where the reader asks for it by the command.
+pub(crate) use crate::components::export::{MAY_REMOVE, REMOVE};
 
 /// It could not be opened, and nothing is shown of it.
 pub(crate) const NOTHING: &str = "data-nothing";
@@ -120,6 +124,8 @@ struct FeedElement {
     asked_with: RefCell<Option<String>>,
     running: RefCell<Option<Running>>,
     pushed: RefCell<Option<Rc<Pushed>>>,
+    /// The packed streams that it is given, by their numbers.
+    packed_streams: RefCell<BTreeMap<u32, PackedStream>>,
     streams: Cell<Streams>,
     /// Whether what was pushed could not be read: what goes on with it is not looked at.
     refused: Cell<bool>,
@@ -214,6 +220,7 @@ impl FeedElement {
             asked_with: RefCell::default(),
             running: RefCell::default(),
             pushed: RefCell::default(),
+            packed_streams: RefCell::default(),
             streams: Cell::default(),
             refused: Cell::new(false),
             has_begun: Cell::new(false),

@@ -13,6 +13,7 @@ pub(crate) mod list;
 pub(crate) mod live;
 pub(crate) mod pushed;
 pub(crate) mod readers;
+pub(crate) mod removal;
 pub(crate) mod replay;
 pub(crate) mod search;
 mod several;

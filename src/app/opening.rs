@@ -72,6 +72,7 @@ impl Page {
     /// Shows several sessions beside each other; of one that is left, all.
     pub(super) fn watch(&self, ids: Vec<String>) {
         self.state.chosen.set(Vec::new());
+        self.state.choosing.set(false);
         self.open(several(ids));
     }
 

@@ -25,6 +25,7 @@ use crate::transport::Connection;
 
 pub(super) use doing::now_line;
 pub(super) use glyph::{back, glyph, lock};
+pub(super) use list::focus as focus_list;
 
 /// What the browser keeps of what was looked at.
 const SEEN_KEY: &str = "turnreel.seen";
@@ -43,7 +44,7 @@ pub(super) fn now(now_ms: i64) -> Clock {
 
 /// Whether a row says since when.
 pub(super) fn counts(row: &Row, now_ms: i64) -> bool {
-    row.state(now_ms) == Stand::NeedsYou || (works(row, now_ms) && row.doing.is_some())
+    row.state(now_ms) == Stand::NeedsYou || works(row, now_ms)
 }
 
 /// Whether it is at work, heard of or not.
@@ -76,8 +77,7 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
     let n_rows = Memo::new(move |_| state.rows.with(|rows| rows.len()));
     let shown: RwSignal<Rc<shown::Shown>, LocalStorage> = RwSignal::new_local(Rc::default());
     let is_filtered = Memo::new(move |_| !state.filter.with(|text| Filter::parse(text).is_empty()));
-    // The row that keys are at, by its id.
-    let at = RwSignal::new(None);
+    let at = state.at;
     let count = move || {
         let n_all = units::grouped((n_rows.get() + state.local.with(Vec::len)) as u64);
         match is_filtered.get() {
@@ -114,7 +114,8 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
                 }
                 let shown = shown.get_untracked();
                 if let Some(index) = shown.next_waiting(at.get_untracked().as_deref()) {
-                    at.set(shown.items[index].id().map(str::to_owned));
+                    let item = shown.item(index);
+                    at.set(item.and_then(|item| item.id().map(str::to_owned)));
                     list::reveal(&shown, index);
                     list::focus();
                 }
@@ -127,6 +128,7 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
         span()
             .class("sessions__count")
             .child((span().child(count), to_waiting, running)),
+        choose_button(state),
         list_button(state, false),
     ));
     let field = input()
@@ -195,7 +197,7 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
         note,
         refused,
         none,
-        list::view(page, state, shown, at),
+        list::view(page, state, shown),
         selection(page, state),
     )
 }
@@ -210,6 +212,26 @@ fn help_button() -> impl IntoView {
         .attr("title", "Keys (?)")
         .on(ev::click, |_| keys::show_help())
         .child(glyph::question())
+}
+
+/// Lets a press on a row choose it to be watched with others; where a pointer or keys can do so it is not shown.
+fn choose_button(state: State) -> impl IntoView {
+    button()
+        .attr("type", "button")
+        .class("link sessions__choose")
+        .attr("title", "Choose sessions to watch together")
+        .attr("aria-pressed", move || state.choosing.get().to_string())
+        .on(ev::click, move |_| match state.choosing.get_untracked() {
+            true => leave_choice(state),
+            false => state.choosing.set(true),
+        })
+        .child("Choose")
+}
+
+/// None is chosen, and a press on a row opens it.
+fn leave_choice(state: State) {
+    state.choosing.set(false);
+    state.chosen.set(Vec::new());
 }
 
 /// Hides the list beside what is open, or shows it again; the focus goes from one of these buttons to the other.
@@ -313,7 +335,7 @@ fn spent_today(state: State) -> Option<String> {
 fn selection(page: PageRef, state: State) -> impl IntoView {
     move || {
         let n = state.chosen.with(Vec::len);
-        (n > 0).then(|| {
+        (n > 0 || state.choosing.get()).then(|| {
             let watch = button()
                 .attr("type", "button")
                 .class("button button--primary")
@@ -322,23 +344,35 @@ fn selection(page: PageRef, state: State) -> impl IntoView {
                     let ids = state.chosen.get_untracked();
                     page.with_value(|page| page.watch(ids));
                 })
-                .child(if n < 2 {
-                    "Choose another"
-                } else {
-                    "Watch together"
+                .child(match n {
+                    1 => "Choose another",
+                    _ => "Watch together",
                 });
             let clear = button()
                 .attr("type", "button")
                 .class("link")
-                .on(ev::click, move |_| state.chosen.set(Vec::new()))
-                .child("Clear");
+                .on(ev::click, move |_| leave_choice(state))
+                .child(if n == 0 { "Cancel" } else { "Clear" });
             let said = match n {
+                0 => "None chosen".to_owned(),
                 MOST_TOGETHER => format!("{n} chosen, the most"),
                 n => format!("{n} chosen"),
             };
+            let remove = (n > 0 && state.may_remove.get()).then(|| {
+                button()
+                    .attr("type", "button")
+                    .class("link sessions__remove")
+                    .attr("title", "Remove from the server (Delete)")
+                    .on(ev::click, move |_| {
+                        let ids = state.chosen.get_untracked();
+                        page.with_value(|page| page.ask_to_remove(&ids, None));
+                    })
+                    .child("Remove…")
+            });
             div().class("sessions__chosen").child((
                 span().attr("role", "status").child(said),
                 clear,
+                remove,
                 watch,
             ))
         })

@@ -72,6 +72,7 @@ fn table() -> Around {
             context.find_on(grid);
             panel::note_change(context, changed);
             script::tell(context);
+            place::look(context);
         },
     }
 }

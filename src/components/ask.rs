@@ -26,7 +26,6 @@ use crate::platform::dom;
 pub(crate) fn permission(ctx: Ctx, feed: &Feed, block: &Block, ask: &PermissionBlock) -> AnyView {
     let id = block.id;
     let request = &ask.request;
-    let told_above = told_above(request);
     let object = object_of(feed, request);
     if let Some(resolved) = &ask.resolved {
         let open = ctx.with_value(|context| context.store.is_open(id));
@@ -68,17 +67,24 @@ pub(crate) fn permission(ctx: Ctx, feed: &Feed, block: &Block, ask: &PermissionB
         ask.expired.then(unanswered),
     );
     let answers = (!ask.expired).then(|| answers(ctx, id, request));
+    let purpose = purpose_of(request);
+    let reason = request
+        .reason
+        .clone()
+        .filter(|reason| purpose.as_ref() != Some(reason));
+    let told: Vec<&str> = told_above(request)
+        .into_iter()
+        .chain(purpose.is_some().then_some(PURPOSE))
+        .collect();
     div()
         .class(card_class(ask.expired))
         .child((
             div().class("ask__head").child(head),
             (object != request.tool_name)
                 .then(|| p().class("ask__object mono").child(line::command(&object))),
-            given(ctx, block, request, plan.as_deref(), told_above),
-            request
-                .reason
-                .clone()
-                .map(|reason| p().class("muted").child(seen::text(reason))),
+            purpose.map(|purpose| p().class("muted").child(seen::text(purpose))),
+            given(ctx, block, request, plan.as_deref(), &told),
+            reason.map(|reason| p().class("muted").child(seen::text(reason))),
             answers,
         ))
         .into_any()
@@ -104,6 +110,25 @@ fn told_above(request: &PermissionRequest) -> Option<&'static str> {
     OBJECTS.into_iter().find(is_words)
 }
 
+/// The argument that says what a command is for.
+const PURPOSE: &str = "description";
+
+/// More characters of it are no sentence, and stand among the arguments.
+const PURPOSE_CHARS: usize = 240;
+
+/// What a command is for, where its agent says so in a sentence.
+fn purpose_of(request: &PermissionRequest) -> Option<String> {
+    if told_above(request) != Some("command") {
+        return None;
+    }
+    let purpose = request.args.as_ref()?.get(PURPOSE)?;
+    let purpose = purpose.as_str()?.trim().to_owned();
+    let is_sentence = !purpose.is_empty()
+        && !purpose.contains('\n')
+        && purpose.chars().nth(PURPOSE_CHARS).is_none();
+    is_sentence.then_some(purpose)
+}
+
 /// A plan that is to be gone on with, where it is here. That it is one is said by the request: a tool of a server may have
 /// an argument of that name.
 fn plan_of(request: &PermissionRequest) -> Option<String> {
@@ -121,13 +146,16 @@ fn given(
     block: &Block,
     request: &PermissionRequest,
     plan: Option<&str>,
-    told_above: Option<&'static str>,
+    told: &[&str],
 ) -> Option<AnyView> {
     let args = request.args.as_ref()?;
-    let told = plan.map(|_| "plan").or(told_above);
     // A diff names the files that it changes.
-    let told = told.or_else(|| args.get("diff").map(|_| "paths"));
-    let rest = raw::arguments(ctx, block, &block.event_id, args, told.as_slice());
+    let told: &[&str] = match (plan, told) {
+        (Some(_), _) => &["plan"],
+        (None, []) if args.get("diff").is_some() => &["paths"],
+        (None, told) => told,
+    };
+    let rest = raw::arguments(ctx, block, &block.event_id, args, told);
     if plan.is_none() && rest.is_none() {
         return None;
     }

@@ -57,7 +57,7 @@ pub(crate) fn view(ctx: Ctx, head: BlockId) -> AnyView {
                 (searches > 0).then(|| units::count(u64::from(searches), "search", "searches"));
             let parts: Vec<String> = reads.into_iter().chain(searches).collect();
             let what = (span().class("verb").child(verb), " ", parts.join(", "));
-            Line::new(Icon::Search, what).outcome((waiting, running, failed))
+            Line::new(Icon::Search, what).running((waiting, running, failed))
         }
         CompanyKind::Edited {
             file_path,
@@ -143,9 +143,10 @@ pub(crate) fn work_view(ctx: Ctx, turn: TurnIdx) -> AnyView {
         let work = context.store.work(turn)?;
         let open = context.store.is_open(Row::Work(turn));
         let quiet = context.store.mode().verbosity == Verbosity::Quiet;
-        Some((work, open, quiet && !open))
+        let is_undone = context.store.feed().turn(turn).is_undone();
+        Some((work, open, quiet && !open, is_undone))
     });
-    let Some((work, open, quiet)) = told else {
+    let Some((work, open, quiet, is_undone)) = told else {
         return ().into_any();
     };
     let failed = did_not_go_well(work.failed, work.denied);
@@ -153,6 +154,12 @@ pub(crate) fn work_view(ctx: Ctx, turn: TurnIdx) -> AnyView {
     let words = match quiet {
         true => format!("{} hidden", told_steps(&work)),
         false => work_words(&work),
+    };
+    // Its answer is behind the line as well.
+    let words = match (is_undone, work.steps) {
+        (false, _) => words,
+        (true, 0) => "Undone turn".to_owned(),
+        (true, _) => format!("Undone turn · {words}"),
     };
     let took = took.filter(|_| !quiet);
     Line::new(Icon::Chevron, (words, took))

@@ -30,7 +30,7 @@ pub(crate) fn view(ctx: Ctx, text: &str, path: &str, old: Option<OldText>) -> Op
     if old.is_some() {
         list.offer_widening();
     }
-    let pairs = list.mostly_paired();
+    let split_px = list.mostly_paired().then(|| window::split_px(text));
     // A view's own parts may be sent to other threads, by their type; these never are.
     let list = StoredValue::new_local(Some(list));
     let window = StoredValue::new_local(None::<Rc<Window>>);
@@ -52,7 +52,7 @@ pub(crate) fn view(ctx: Ctx, text: &str, path: &str, old: Option<OldText>) -> Op
                     window.set_value(Some(Window::open(
                         (element, &of),
                         list,
-                        (choices, pairs),
+                        (choices, split_px),
                         old,
                     )));
                 }
@@ -133,7 +133,7 @@ pub(crate) fn view(ctx: Ctx, text: &str, path: &str, old: Option<OldText>) -> Op
 /// Whether diffs are shown side by side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Split {
-    /// Where there is room, and most changed lines have a partner.
+    /// Where there is room for most of the lines, and most changed ones have a partner.
     #[default]
     Auto,
     /// Always.
@@ -262,10 +262,10 @@ impl Choices {
     }
 
     /// What is to be shown in a box that has room for two sides, or not.
-    fn shown(&self, room: bool, pairs: bool) -> Shown {
+    fn shown(&self, room: bool) -> Shown {
         Shown {
             split: match self.0.split.get() {
-                Split::Auto => room && pairs,
+                Split::Auto => room,
                 Split::Always => true,
                 Split::Never => false,
             },

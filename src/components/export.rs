@@ -16,6 +16,11 @@ use super::{Ctx, controls};
 use crate::platform::dom::{self, Element};
 use crate::platform::save;
 
+/// Says of the element that the page around it removes its session where it is asked to.
+pub(crate) const MAY_REMOVE: &str = "data-may-remove";
+/// The command by which it is asked.
+pub(crate) const REMOVE: &str = "remove";
+
 /// How far an export is.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Step {
@@ -192,6 +197,7 @@ pub(crate) fn menu(ctx: Ctx) -> impl IntoView {
                 .child(format!("{}…", words(form)))
         })
         .collect();
+    let may_remove = RwSignal::new(false);
     let menu = div()
         .class("menu")
         .attr("id", "export-menu")
@@ -199,15 +205,37 @@ pub(crate) fn menu(ctx: Ctx) -> impl IntoView {
         .attr("role", "group")
         .attr("aria-label", "Export")
         .on(ev::beforetoggle, move |event| {
-            dom::place_below(&event, "#export-opener");
+            if dom::place_below(&event, "#export-opener") {
+                let may = ctx.with_value(|context| context.attribute(MAY_REMOVE));
+                may_remove.set(may.is_some());
+            }
         })
-        .child(items);
+        .child((items, move || may_remove.get().then(|| remove_item(ctx))));
     span()
         .class("controls__menu")
         .on(ev::keydown, |event| {
             controls::move_in_menu(&event, ".controls__menu");
         })
         .child((opener, menu, review(ctx)))
+}
+
+/// What asks the page around to remove the session; it asks the reader first.
+fn remove_item(ctx: Ctx) -> impl IntoView {
+    button()
+        .attr("type", "button")
+        .class("menu__item menu__item--apart")
+        .attr("popovertarget", "export-menu")
+        .attr("popovertargetaction", "hide")
+        .on(ev::click, move |_| {
+            ctx.with_value(|context| {
+                // What is asked takes the focus, and gives it back to this.
+                if let Some(opener) = &*context.export.shared.opener.borrow() {
+                    dom::focus(opener);
+                }
+                context.command(REMOVE);
+            });
+        })
+        .child("Remove the session…")
 }
 
 fn words(form: Form) -> &'static str {

@@ -15,6 +15,7 @@ pub(crate) struct Line {
     icon_class: &'static str,
     what: AnyView,
     outcome: Option<AnyView>,
+    outcome_class: &'static str,
     time: String,
 }
 
@@ -26,6 +27,7 @@ impl Line {
             icon_class: "icon",
             what: what.into_any(),
             outcome: None,
+            outcome_class: "line__outcome",
             time: String::new(),
         }
     }
@@ -42,7 +44,13 @@ impl Line {
         self
     }
 
-    /// The same in words of the session.
+    /// The same of one that runs: since when stands where others have how long they took.
+    pub(crate) fn running(mut self, outcome: impl IntoView) -> Line {
+        self.outcome_class = "line__outcome line__outcome--runs";
+        self.outcome(outcome)
+    }
+
+    /// How it ended, in words of the session.
     pub(crate) fn outcome_said(self, outcome: &str) -> Line {
         self.outcome(seen::text(outcome))
     }
@@ -74,7 +82,7 @@ impl Line {
 
     fn parts(self) -> (AnyView, AnyView) {
         let what = span().class("line__what").child(self.what);
-        let outcome = span().class("line__outcome").child(self.outcome);
+        let outcome = span().class(self.outcome_class).child(self.outcome);
         let time = span()
             .class("line__time")
             .attr("data-time", "")

@@ -1,6 +1,7 @@
 //! Where the reader is, over a reload of the page: told by `af-place` when the page goes, and gone to where the attribute
 //! `data-place` says it, once the session is here. What is kept, and where, is for the page around.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use chat_feed::BlockId;
@@ -15,15 +16,25 @@ use crate::virtual_list::VirtualList;
 /// The attribute that says where the reader was.
 const PLACE: &str = "data-place";
 
-/// How often it is looked whether the session is here, and how often before that is given up.
-const EACH_MS: u32 = 50;
-const MOST_LOOKS: u32 = 600;
+/// What is not here by then is not gone to any more: another session may be shown.
+const GIVE_UP_MS: f64 = 30_000.0;
 /// A row that is new in the page has its height after so many frames.
 const FRAMES: usize = 3;
 const FRAME_MS: u32 = 17;
 
 /// Told to the element when that attribute is set: what goes there may be here before it is.
 const GO_BACK: &str = "af-go-back";
+
+/// Where the reader is to be brought, once that is here.
+#[derive(Default)]
+pub(super) struct Due(RefCell<Option<Place>>);
+
+struct Place {
+    /// The row, by the name that links give it, and how far it was below the top edge.
+    name: String,
+    was_px: f64,
+    until_ms: f64,
+}
 
 /// Goes to where the reader was, and tells the page where the reader is when it goes.
 pub(super) fn keep(ctx: Ctx) -> [Option<Listener>; 2] {
@@ -72,24 +83,40 @@ fn go_back(context: &Rc<Context>) {
     if let Some(host) = &*context.links.host.borrow() {
         dom::remove_attribute(host, PLACE);
     }
-    let context = Rc::downgrade(context);
-    leptos::task::spawn_local(async move {
-        let Some((was_px, name)) = place.split_once(' ') else {
-            return;
-        };
-        let was_px = dom::number_of_text(was_px).unwrap_or(0.0);
-        for _ in 0..MOST_LOOKS {
-            let Some(context) = context.upgrade() else {
-                return;
-            };
-            let block = context.store.block_named(name);
-            if let Some(block) = block.filter(|_| !context.busy.get()) {
-                return go_to(&context, block, was_px).await;
-            }
-            drop(context);
-            frame::sleep(EACH_MS).await;
-        }
+    let Some((was_px, name)) = place.split_once(' ') else {
+        return;
+    };
+    *context.place_due.0.borrow_mut() = Some(Place {
+        name: name.to_owned(),
+        was_px: dom::number_of_text(was_px).unwrap_or(0.0),
+        until_ms: frame::now_ms() + GIVE_UP_MS,
     });
+    // It may be here already.
+    context.store.ask_frame();
+}
+
+/// Goes to where the reader is to be brought, where that is here with this frame.
+pub(super) fn look(context: &Rc<Context>) {
+    let due = &context.place_due.0;
+    let is_over = |place: &Place| frame::now_ms() > place.until_ms;
+    let block = match &*due.borrow() {
+        None => return,
+        Some(place) if is_over(place) => None,
+        Some(_) if context.busy.get() => return,
+        Some(place) => match context.store.block_named(&place.name) {
+            None => return,
+            block => block,
+        },
+    };
+    let place = due.take();
+    if let Some((block, place)) = block.zip(place) {
+        let context = Rc::downgrade(context);
+        leptos::task::spawn_local(async move {
+            if let Some(context) = context.upgrade() {
+                go_to(&context, block, place.was_px).await;
+            }
+        });
+    }
 }
 
 /// Brings a row to where it was, unless the reader has gone elsewhere meanwhile.

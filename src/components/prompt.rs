@@ -23,13 +23,17 @@ const LINE_CHARS: usize = 80;
 
 /// The prompt of a turn, or that the source has not told it.
 pub(crate) fn view(ctx: Ctx, block: &Block, prompt: &Prompt) -> AnyView {
+    // What a sub-agent was asked is not taken back by itself.
+    let is_undone = block.depth == 0
+        && ctx.with_value(|context| context.store.feed().turn(block.turn).is_undone());
     let Some(body) = &prompt.text else {
         return div()
             .class("prompt prompt--untold")
-            .child(
+            .child((
                 p().class("prompt__untold")
                     .child("Prompt not in this stream"),
-            )
+                undone_mark(is_undone),
+            ))
             .into_any();
     };
     let id = block.id;
@@ -57,6 +61,7 @@ pub(crate) fn view(ctx: Ctx, block: &Block, prompt: &Prompt) -> AnyView {
             // The first of its day says which that is.
             time(at_ms, !prompt.before_ms.is_some_and(of_day))
         }),
+        undone_mark(is_undone),
     );
     div()
         .class("prompt")
@@ -66,6 +71,16 @@ pub(crate) fn view(ctx: Ctx, block: &Block, prompt: &Prompt) -> AnyView {
             below,
         ))
         .into_any()
+}
+
+/// That the user went back behind the turn.
+pub(super) fn undone_mark(is_undone: bool) -> Option<impl IntoView> {
+    is_undone.then(|| {
+        span()
+            .class("undone-mark")
+            .attr("title", "The user went back behind this turn")
+            .child("Undone")
+    })
 }
 
 /// What a prompt is called by: who said it, and its first words.

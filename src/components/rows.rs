@@ -77,6 +77,8 @@ impl Rows for FeedRows {
             .push(("data-new-since", since.unwrap_or_default()));
         let lit = if self.context.is_lit(id) { "true" } else { "" };
         dress.attributes.push(("data-lit", lit.to_owned()));
+        let is_undone = store.feed().turn(store.turn_at(id)).is_undone();
+        dress_undone(&mut dress, is_undone);
         dress
     }
 
@@ -281,6 +283,16 @@ fn dress(feed: &Feed, block: &Block) -> Dress {
     Dress {
         class: class.to_owned(),
         attributes,
+    }
+}
+
+/// Marks a row of a turn that the user went back behind, for the eye and in its name.
+fn dress_undone(dress: &mut Dress, is_undone: bool) {
+    let undone = if is_undone { "true" } else { "" };
+    dress.attributes.push(("data-undone", undone.to_owned()));
+    let mut attributes = dress.attributes.iter_mut();
+    if let Some((_, label)) = attributes.find(|(name, _)| is_undone && *name == "aria-label") {
+        label.push_str(", undone");
     }
 }
 

@@ -91,13 +91,16 @@ pub(crate) fn view(
     let is_long = n_lines > HEAD_LINES + TAIL_LINES;
     let is_away = is_long && ctx.with_value(|context| context.store.shows_whole(id));
     let foot = (is_away || !is_said).then(|| foot_view(call));
+    // An opened row that shows nothing looks broken.
+    let silent =
+        (is_said && whole && n_lines == 0).then(|| div().class("subtle").child("No output"));
     div()
         .class(if kept.wraps.get() {
             "terminal terminal--wraps"
         } else {
             "terminal"
         })
-        .child((head, shown, reading, foot))
+        .child((head, shown, silent, reading, foot))
         .into_any()
 }
 

@@ -43,7 +43,11 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, thinking: &ThinkingBloc
     if thinking.streaming {
         let line = Line::new(Icon::Dotted, span().class("thinking__what").child(title))
             .icon_class("icon thinking__icon")
-            .outcome(elapsed::of_turn(ctx, block.at_ms));
+            .running(
+                span()
+                    .class("running")
+                    .child(elapsed::of_turn(ctx, block.at_ms)),
+            );
         let tail = (!open).then(|| {
             p().class("thinking__tail")
                 .child(seen::text(last_lines(words)))

@@ -50,7 +50,9 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
             } else {
                 verb_and_object(headline.verb, object, mono).into_any()
             };
+            let needs_you = ctx.with_value(|context| context.needs_you_within(id));
             let word = match call.status {
+                _ if needs_you => "Needs you",
                 _ if call.waits => "Waiting",
                 _ if call.denied => "Denied",
                 ToolStatus::Preparing => "Preparing",
@@ -58,7 +60,7 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
                 _ => "Running",
             };
             Line::new(kind_icon(call.kind), (name, what))
-                .outcome(running(ctx, call, word, headline.outcome))
+                .running(running(ctx, call, needs_you, word, headline.outcome))
                 .toggles(open)
         }
         _ => {
@@ -179,7 +181,13 @@ fn draw_outcome(
     }
 }
 
-fn running(ctx: Ctx, call: &ToolCallBlock, word: &'static str, outcome: String) -> AnyView {
+fn running(
+    ctx: Ctx,
+    call: &ToolCallBlock,
+    needs_you: bool,
+    word: &'static str,
+    outcome: String,
+) -> AnyView {
     // That it began is no news of one that runs, and its line says what it does.
     // Nor is how long: that is told beside it.
     let is_time = |outcome: &str| {
@@ -187,13 +195,14 @@ fn running(ctx: Ctx, call: &ToolCallBlock, word: &'static str, outcome: String) 
         !seconds.is_empty() && seconds.bytes().all(|byte| byte.is_ascii_digit())
     };
     let is_no_news = outcome.is_empty() || outcome.starts_with("started: ") || is_time(&outcome);
-    let what = if is_no_news || call.waits || call.denied {
+    let waits = needs_you || call.waits;
+    let what = if is_no_news || waits || call.denied {
         word.to_owned()
     } else {
         units::first_line(&outcome, 60)
     };
     // How long it waits is told by who waits.
-    let (class, icon, since) = match (call.waits, call.denied) {
+    let (class, icon, since) = match (waits, call.denied) {
         (true, _) => ("running warn", icon_with(Icon::Clock, "icon warn"), None),
         (_, true) => ("running", icon_with(Icon::Shield, "icon"), None),
         _ => (
@@ -204,6 +213,10 @@ fn running(ctx: Ctx, call: &ToolCallBlock, word: &'static str, outcome: String) 
     };
     span()
         .class(class)
-        .child((icon, seen::text(what), since))
+        .child((
+            icon,
+            span().class("running__what").child(seen::text(what)),
+            since,
+        ))
         .into_any()
 }

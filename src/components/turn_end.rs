@@ -1,10 +1,11 @@
-//! The end of a turn: what it took, muted; that it was interrupted stands out, where no row above says so.
+//! The end of a turn: what it took, muted; that it failed stands out, or was interrupted, where no row above says so.
 
 use chat_feed::{Block, BlockBody, Feed, TurnEndBlock};
 use leptos::html::{div, span};
 use leptos::prelude::*;
 
 use super::bar::names_model;
+use super::icon::{Icon, icon_with};
 use chat_feed::units;
 
 /// Duration, tokens and cost, as far as they are known.
@@ -13,7 +14,7 @@ pub(crate) fn view(feed: &Feed, block: &Block, end: &TurnEndBlock) -> AnyView {
     let before = feed.prev(block.id).map(|id| &feed.block(id).body);
     let is_told = matches!(before, Some(BlockBody::Interrupt { .. }));
     let (class, word) = match end.outcome.as_deref() {
-        Some("failed") => ("", "Failed"),
+        Some("failed") => ("turn-end__failed", "Failed"),
         Some("interrupted") if !is_told => ("warn", "Interrupted"),
         _ => ("", ""),
     };
@@ -36,11 +37,12 @@ pub(crate) fn view(feed: &Feed, block: &Block, end: &TurnEndBlock) -> AnyView {
         false => " · ",
     };
     let took = span().attr("data-time", "").child((before_took, took));
+    let sign = (!class.is_empty()).then(|| icon_with(Icon::Alert, "icon"));
     div()
         .class("turn-end")
         .attr("title", model.map(str::to_owned))
         .child((
-            span().class(class).child((word, took)),
+            span().class(class).child((sign, word, took)),
             before_facts,
             facts.join(" · "),
         ))

@@ -4,7 +4,6 @@
 
 use std::cell::{Cell, RefCell};
 
-use chat_feed::BlockBody;
 use chat_feed::arrangement::RowChange;
 use chat_feed::viewport::RowId;
 
@@ -132,40 +131,5 @@ impl Unread {
                 context.store.touch_row(before);
             }
         }
-    }
-}
-
-impl Context {
-    /// Keeps the list of what waits for an answer.
-    pub(crate) fn note_waiting(&self, change: RowChange) {
-        let row = match change {
-            RowChange::Inserted(row, _) | RowChange::Changed(row) => row,
-            // It may come back at another place: what was typed is kept.
-            RowChange::Removed(row) => {
-                return self.waiting.borrow_mut().retain(|_, known| *known != row);
-            }
-            RowChange::Cleared => {
-                self.answering.begin_anew();
-                self.new_since.set(None);
-                return self.waiting.borrow_mut().clear();
-            }
-        };
-        let Some(block) = self.store.block_at(row) else {
-            return;
-        };
-        let waits = waits(&self.store.feed().block(block).body);
-        if waits {
-            self.waiting.borrow_mut().insert(block, row);
-        } else if self.waiting.borrow_mut().remove(&block).is_some() {
-            self.answering.settled(block);
-        }
-    }
-}
-
-fn waits(body: &BlockBody) -> bool {
-    match body {
-        BlockBody::Permission(ask) => ask.resolved.is_none() && !ask.expired,
-        BlockBody::Question(ask) => ask.resolved.is_none() && !ask.expired,
-        _ => false,
     }
 }

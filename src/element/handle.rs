@@ -10,7 +10,7 @@ use super::{FeedElement, NOTHING, Streams};
 use crate::components::around::AROUND;
 use crate::components::diff::Split;
 use crate::components::{later, markup};
-use crate::platform::custom_element::{Answer, Answering, Feed};
+use crate::platform::custom_element::{Answer, Answering, Feed, Unpacking};
 use crate::platform::save::Pieces;
 use crate::platform::stream::Blob;
 use crate::platform::{dom, style};
@@ -169,6 +169,27 @@ impl Feed for FeedElement {
         !self.refused.get()
     }
 
+    fn unpack(&self, stream: u32, packed: &[u8], is_whole: bool) -> Unpacking {
+        let before = self.packed_streams.borrow_mut().remove(&stream);
+        let mut unpacks = before.unwrap_or_default();
+        let (packed, sink) = (packed.to_vec(), self.sink());
+        let (most_bytes, me) = (self.limits().most_bytes, self.me.clone());
+        Box::pin(async move {
+            match unpacks.next(&packed, is_whole, most_bytes, &sink).await {
+                Ok(unpacked) => {
+                    if let Some(me) = me.upgrade() {
+                        me.packed_streams.borrow_mut().insert(stream, unpacks);
+                    }
+                    Some(unpacked)
+                }
+                Err(failure) => {
+                    sink(Update::Failed(failure));
+                    None
+                }
+            }
+        })
+    }
+
     fn act(&self, what: &str, value: f64) -> f64 {
         // Rows and events are counted in 32 bits, what follows the last of them as well.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
@@ -185,6 +206,13 @@ impl Feed for FeedElement {
             "given" => {
                 self.streams.set(Streams::Done);
                 self.end_given();
+                return 0.0;
+            }
+            // A packed stream is at its end, or nobody wants more of it.
+            "unpacked" => {
+                // The numbers of streams are counted up from 1.
+                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+                self.packed_streams.borrow_mut().remove(&(value as u32));
                 return 0.0;
             }
             "disconnect" => {

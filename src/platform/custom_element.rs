@@ -21,6 +21,10 @@ pub(crate) enum Answer {
 /// What is answered later, or why it cannot be.
 pub(crate) type Answering = Pin<Box<dyn Future<Output = Result<Answer, String>>>>;
 
+/// What a packed stream unpacks to, as far as it came: nothing where more of it is needed. `None` where it cannot be unpacked,
+/// which was told by then.
+pub(crate) type Unpacking = Pin<Box<dyn Future<Output = Option<Vec<u8>>>>>;
+
 /// What one `<agent-feed>` of the page can be told and asked. There are few ways to do so, because each is written down
 /// twice in what a page loads first.
 pub(crate) trait Feed {
@@ -33,6 +37,9 @@ pub(crate) trait Feed {
     /// go not on where others ended. What is packed and begins something is all of it. False where nobody wants what they are
     /// a piece of.
     fn append(&self, bytes: &[u8], is_open: bool, begins: bool) -> bool;
+    /// Takes the next bytes of a packed stream, which has a number, and whether these are the last of it. What they unpack to is
+    /// for who appends it.
+    fn unpack(&self, stream: u32, packed: &[u8], is_whole: bool) -> Unpacking;
     /// Does what is done at once, or says a number: `clear`; `given` is all that streams bring; `adopted` by another
     /// document; `badge`, `events`, `rows`; `play`, `pause`, `seek` to milliseconds of playing; `time`, `duration` …
     fn act(&self, what: &str, value: f64) -> f64;
@@ -60,6 +67,16 @@ impl FeedHandle {
     #[allow(missing_docs)]
     pub fn append(&self, bytes: &[u8], is_open: bool, begins: bool) -> bool {
         self.0.append(bytes, is_open, begins)
+    }
+    #[allow(missing_docs)]
+    pub fn unpack(&self, stream: u32, packed: &[u8], is_whole: bool) -> js_sys::Promise {
+        let unpacking = self.0.unpack(stream, packed, is_whole);
+        wasm_bindgen_futures::future_to_promise(async move {
+            let unpacked = unpacking.await;
+            Ok(unpacked.map_or(JsValue::NULL, |bytes| {
+                js_sys::Uint8Array::from(bytes.as_slice()).into()
+            }))
+        })
     }
     #[allow(missing_docs)]
     pub fn act(&self, what: &str, value: f64) -> f64 {

@@ -21,8 +21,8 @@ pub(crate) use calls::{
 };
 pub(crate) use event::{
     around_event, attribute_at, began_in_control, began_in_wide, child_at, has_shift, has_shift_at,
-    is_composing, is_target, is_within, key_of, origin, place_above, place_below, place_of,
-    scrolled, target,
+    is_composing, is_pressed_again, is_target, is_within, key_of, origin, place_above, place_below,
+    place_of, scrolled, target,
 };
 pub(crate) use listening::{
     Listener, Member, asks_leave, detail_of, dispatch, is_in_detail, listen, listen_document,

@@ -207,9 +207,29 @@ pub(crate) async fn post_json(
     token: Option<&str>,
     json: &str,
 ) -> Result<(u16, Vec<u8>), FetchError> {
-    let response = send(address, token, None, (Some(json), None)).await?;
+    let response = send(address, token, None, (Sent::Json(json), None)).await?;
     let body = bytes_of(&response).await?;
     Ok((response.status(), body))
+}
+
+/// Asks that what an address names be removed; the answer's status and body, whatever the status.
+pub(crate) async fn delete(
+    address: &str,
+    token: Option<&str>,
+) -> Result<(u16, Vec<u8>), FetchError> {
+    let response = send(address, token, None, (Sent::Removal, None)).await?;
+    let body = bytes_of(&response).await?;
+    Ok((response.status(), body))
+}
+
+/// What goes to an address.
+enum Sent<'a> {
+    /// Nothing: it is asked for what it has.
+    Nothing,
+    /// JSON, by POST.
+    Json(&'a str),
+    /// Word that what it has be removed.
+    Removal,
 }
 
 async fn bytes_of(response: &web_sys::Response) -> Result<Vec<u8>, FetchError> {
@@ -220,12 +240,12 @@ async fn bytes_of(response: &web_sys::Response) -> Result<Vec<u8>, FetchError> {
     Ok(js_sys::Uint8Array::new(&buffer).to_vec())
 }
 
-/// Asks, for the first `n_bytes` where that is set, and by POST where there is JSON to send, which goes on its way whoever waits.
+/// Asks, for the first `n_bytes` where that is set. What is sent goes on its way whoever waits.
 async fn send(
     address: &str,
     token: Option<&str>,
     n_bytes: Option<u64>,
-    (json, asked): (Option<&str>, Option<&Asked>),
+    (sent, asked): (Sent<'_>, Option<&Asked>),
 ) -> Result<web_sys::Response, FetchError> {
     let failed = |why: JsValue| FetchError::Failed(message_of(&why));
     // No header can bear it, and no server has given it: something was pasted with it.
@@ -248,12 +268,16 @@ async fn send(
             .set("range", &format!("bytes=0-{last}"))
             .map_err(failed)?;
     }
-    if let Some(json) = json {
-        headers
-            .set("content-type", "application/json")
-            .map_err(failed)?;
-        init.set_method("POST");
-        init.set_body(&JsValue::from_str(json));
+    match sent {
+        Sent::Nothing => {}
+        Sent::Json(json) => {
+            headers
+                .set("content-type", "application/json")
+                .map_err(failed)?;
+            init.set_method("POST");
+            init.set_body(&JsValue::from_str(json));
+        }
+        Sent::Removal => init.set_method("DELETE"),
     }
     init.set_headers(&headers);
     if let Some(Asked(controller)) = asked {
@@ -275,7 +299,7 @@ async fn fetch(
 ) -> Result<(web_sys::Response, Asked), FetchError> {
     let controller = web_sys::AbortController::new();
     let asked = Asked(controller.map_err(|why| FetchError::Failed(message_of(&why)))?);
-    let response = send(address, token, n_bytes, (None, Some(&asked))).await?;
+    let response = send(address, token, n_bytes, (Sent::Nothing, Some(&asked))).await?;
     if response.ok() {
         Ok((response, asked))
     } else {

@@ -37,6 +37,8 @@ pub(crate) enum ListUpdate {
         follows: Vec<String>,
         /// Whether the token lets answers be given.
         may_answer: bool,
+        /// Whether it lets sessions be removed.
+        may_remove: bool,
         /// Its time, by which rows go, and when that was asked for by ours.
         now_ms: Option<(i64, i64)>,
     },

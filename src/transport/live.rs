@@ -1,13 +1,16 @@
 //! A session as it happens: carries out what `chat_feed::connection` decides.
 //!
 //! There is one request for a page at most, and one socket; what comes of those that were given up is never heard.
+//!
+//! What the page tells is in `pages`.
+
+mod pages;
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use chat_event::cursor::Cursor;
 use chat_feed::connection::{Command, Failure as Why, Follower, Input, Page, PageError};
@@ -18,10 +21,10 @@ use super::answer::{self, Refusal, Route};
 use super::link::{Heard, News, Server, SoFar, Socket, all_in_time, in_time, next_in_time, silent};
 use super::search::{self, Found};
 use super::{Failure, Running, Sink, Update};
-use crate::platform::dom::{self, Listener};
 use crate::platform::frame::{self, Sleep};
 use crate::platform::part::part;
 use crate::platform::stream::{ByteStream, FetchError};
+use pages::{PageEvents, Told, tell};
 
 /// Events asked for in one page.
 const PAGE_EVENTS: u32 = 1_000;
@@ -330,64 +333,6 @@ async fn fetch_page(
 fn sleep_until(due_ms: f64) -> Sleep {
     let left_ms = (due_ms - frame::now_ms()).clamp(0.0, LONGEST_SLEEP_MS);
     frame::sleep(left_ms.ceil() as u32)
-}
-
-/// What the browser tells about the page and its network.
-struct PageEvents {
-    shared: Rc<RefCell<Told>>,
-    _listeners: Vec<Listener>,
-}
-
-#[derive(Default)]
-struct Told {
-    inputs: VecDeque<Input>,
-    waker: Option<Waker>,
-}
-
-impl PageEvents {
-    fn listen() -> PageEvents {
-        let shared: Rc<RefCell<Told>> = Rc::default();
-        let tell = |input: fn() -> Input| {
-            let shared = shared.clone();
-            move |_| tell(&shared, input())
-        };
-        let listeners = vec![
-            dom::listen_document(
-                "visibilitychange",
-                tell(|| Input::Hidden(frame::is_hidden())),
-            ),
-            dom::listen_document("resume", tell(|| Input::Hidden(frame::is_hidden()))),
-            dom::listen_window("pageshow", tell(|| Input::Hidden(frame::is_hidden()))),
-            dom::listen_window("online", tell(|| Input::Online(true))),
-            dom::listen_window("offline", tell(|| Input::Online(false))),
-        ];
-        {
-            let mut told = shared.borrow_mut();
-            told.inputs.push_back(Input::Hidden(frame::is_hidden()));
-            told.inputs.push_back(Input::Online(frame::is_online()));
-        }
-        PageEvents {
-            shared,
-            _listeners: listeners,
-        }
-    }
-
-    fn next(&self, context: &Context<'_>) -> Option<Input> {
-        let mut told = self.shared.borrow_mut();
-        let input = told.inputs.pop_front();
-        if input.is_none() {
-            told.waker = Some(context.waker().clone());
-        }
-        input
-    }
-}
-
-fn tell(shared: &RefCell<Told>, input: Input) {
-    let mut told = shared.borrow_mut();
-    told.inputs.push_back(input);
-    if let Some(waker) = told.waker.take() {
-        waker.wake();
-    }
 }
 
 /// A part of a path, with all but plain characters encoded.

@@ -1,6 +1,7 @@
 //! A session that is pushed by a script, in pieces.
 
 mod packed;
+mod stream;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -15,6 +16,7 @@ use crate::platform::save::Pieces;
 use crate::platform::{clock, frame};
 use packed::Packed;
 pub(super) use packed::unpack;
+pub(crate) use stream::PackedStream;
 
 /// What gives no event for so long is told: nobody may know that it is none.
 const TOLD_AFTER_MS: u32 = 3_000;

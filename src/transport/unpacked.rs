@@ -22,7 +22,7 @@ part! {
 /// What the part can do.
 #[derive(Clone, Copy)]
 pub(super) struct Unpacking {
-    begin: fn(Packing) -> Box<dyn Unpacks>,
+    pub(super) begin: fn(Packing) -> Box<dyn Unpacks>,
     /// Unpacks what was pushed so far.
     pub(super) pushed: UnpackPushed,
 }

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use chat_feed::choices::Choice;
-use chat_feed::sessions::{Row, Section, Whole};
+use chat_feed::sessions::{Row, Whole};
 use leptos::attr::Attribute;
 use leptos::ev;
 use leptos::html::{Button, HtmlElement, button, div, span};
@@ -14,7 +14,7 @@ use leptos::prelude::*;
 use serde_json::{Value, json};
 
 use super::list::{self, List};
-use super::shown::{Item, Shown};
+use super::shown::Shown;
 use crate::element::seen;
 use crate::platform::{clock, dom, frame};
 use crate::transport::answer::{self, Refusal, Route};
@@ -60,7 +60,8 @@ pub(super) fn view(list: List) -> impl IntoView {
         .key(Waiting::clone)
         .children(move |waiting: Waiting| {
             let shown = list.shown.get_untracked();
-            let row = shown.session(&waiting.session);
+            let mut rows = shown.waiting().iter();
+            let row = rows.find(|row| row.id == waiting.session);
             row.map(|row| group(list, fitting, row))
         })
         .build())
@@ -70,11 +71,7 @@ fn waiting(shown: &Shown, may_answer: bool) -> Vec<Waiting> {
     if !shown.is_table {
         return Vec::new();
     }
-    // They stand first, below their heading: what comes behind them is not gone through.
-    let rows = shown.items.iter().skip(1).map_while(|item| match item {
-        Item::Session(Section::NeedsYou, row) => Some(row),
-        Item::Session(..) | Item::Heading(..) | Item::Local(_) => None,
-    });
+    let rows = shown.waiting().iter();
     let rows = rows.filter(|row| has_answers(row, may_answer));
     let waiting = rows.take(MOST).map(|row| Waiting {
         session: row.id.clone(),

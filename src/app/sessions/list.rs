@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use chat_feed::sessions::Filter;
 use leptos::ev;
-use leptos::html::div;
+use leptos::html::{button, div, p};
 use leptos::prelude::*;
 
 use super::super::{Open, PageRef, State};
@@ -46,7 +46,7 @@ pub(super) struct List {
 }
 
 /// Gives the list the focus.
-pub(super) fn focus() {
+pub(in crate::app) fn focus() {
     if let Some(rows) = dom::by_id(ROWS_ID) {
         dom::focus(&rows);
     }
@@ -77,7 +77,6 @@ pub(super) fn view(
     page: PageRef,
     state: State,
     shown: RwSignal<Rc<Shown>, LocalStorage>,
-    at: RwSignal<Option<String>>,
 ) -> impl IntoView {
     let list = List {
         page,
@@ -85,7 +84,7 @@ pub(super) fn view(
         shown,
         choice: Choice::new(state),
         hold: Hold::new(),
-        at,
+        at: state.at,
         size: RwSignal::new((0.0, 0.0)),
         step: RwSignal::new(0),
     };
@@ -97,6 +96,7 @@ pub(super) fn view(
         div()
             .attr("id", LIST_ID)
             .class("sessions__list")
+            .attr("data-choosing", move || state.choosing.get().then_some(""))
             .on(ev::pointermove, move |_| list.hold.point(true))
             .on(ev::pointerleave, move |_| list.hold.point(false))
             .on(ev::scroll, move |event| list.follow_scroll(&event))
@@ -166,8 +166,8 @@ impl List {
         Effect::new(move |_| {
             let (is_table, holds) = (is_table.get(), self.hold.holds());
             let before = self.shown.get_untracked();
-            let before = Some(&*before).filter(|_| holds);
-            self.shown.set(Rc::new(Shown::of(state, is_table, before)));
+            let shown = Shown::of(state, is_table, &before, holds);
+            self.shown.set(Rc::new(shown));
         });
     }
 
@@ -225,11 +225,24 @@ impl List {
         let filter = self.state.filter.with(|text| Filter::parse(text));
         (!filter.is_empty() && shown.n_sessions == 0).then(|| {
             let why = filter.refusal();
+            let why = why.unwrap_or_else(|| "No session fits the filter".to_owned());
+            let clear = button()
+                .attr("type", "button")
+                .class("link")
+                .on(ev::click, move |_| self.clear_filter())
+                .child("Clear the filter");
             div()
                 .class("sessions__none muted")
-                .attr("role", "status")
-                .child(why.unwrap_or_else(|| "No session fits the filter".to_owned()))
+                .child((p().attr("role", "status").child(why), clear))
         })
+    }
+
+    /// Shows everything again. What was pressed goes with it: the focus goes to where the next filter is typed.
+    fn clear_filter(self) {
+        self.state.filter.set(String::new());
+        if let Some(field) = dom::by_id("sessions-filter") {
+            dom::focus(&field);
+        }
     }
 
     /// The rows on the screen, and some beyond its edges.
@@ -238,8 +251,6 @@ impl List {
         let from_px = self.step.get().saturating_sub(BEYOND_PX);
         let to_px = self.step.get() + STEP_PX + pixels(self.size.get().1) + BEYOND_PX;
         let window = shown.stack.window(from_px, to_px);
-        let before = &shown.items[..window.start];
-        let mut place = before.iter().filter(|item| item.id().is_some()).count();
         let looks = Looks {
             now_ms: self.state.now_ms.get_untracked(),
             open: self.state.open.get(),
@@ -247,7 +258,7 @@ impl List {
             at: self.at.get(),
         };
         let rows = window.filter_map(|index| {
-            let item = shown.items.get(index)?;
+            let item = &shown.item(index)?;
             let top_px = shown.stack.top_px(index);
             let height_px = shown.stack.top_px(index + 1) - top_px;
             let outer = div()
@@ -271,7 +282,7 @@ impl List {
                     (look, inner)
                 }
             };
-            place += 1;
+            let place = shown.n_before(index) + 1;
             let for_click = item.clone();
             let outer = outer
                 .attr("role", "option")
@@ -287,7 +298,8 @@ impl List {
     }
 
     fn take_click(self, event: &ev::MouseEvent, item: &Item) {
-        let on_check = dom::is_within(event, ".session__check");
+        let on_check =
+            dom::is_within(event, ".session__check") || self.state.choosing.get_untracked();
         // Keys go on from here.
         self.at.set(item.id().map(str::to_owned));
         match item {

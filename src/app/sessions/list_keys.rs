@@ -22,7 +22,7 @@ impl List {
         let shown = self.shown.get_untracked();
         let at = self.at.get_untracked();
         let here = at.as_deref().and_then(|at| shown.index_of(at));
-        let item = here.and_then(|here| shown.items.get(here));
+        let item = here.and_then(|here| shown.item(here));
         let go = match event.key().as_str() {
             "ArrowDown" | "j" => shown.beside(here, 1, true),
             "ArrowUp" | "k" => shown.beside(here, 1, false),
@@ -31,13 +31,13 @@ impl List {
             "Home" => shown.beside(None, 1, true),
             "End" => shown.beside(None, 1, false),
             "Enter" => {
-                if let Some(item) = item {
+                if let Some(item) = &item {
                     self.open_item(item);
                 }
                 None
             }
             " " => {
-                if let Some(Item::Session(_, row)) = item {
+                if let Some(Item::Session(_, row)) = &item {
                     // Who has just opened it by a click means the session, where that can be played.
                     let plays = self.is_the_open_one(&row.id)
                         && self.page.with_value(|page| page.press_in_feed(event));
@@ -45,6 +45,10 @@ impl List {
                         self.choice.toggle(&row.id);
                     }
                 }
+                None
+            }
+            "Delete" => {
+                self.ask_to_remove(item.as_ref());
                 None
             }
             "/" => {
@@ -67,11 +71,11 @@ impl List {
         // Else the browser scrolls, or types the slash.
         event.prevent_default();
         event.stop_propagation();
-        if let Some(index) = go {
-            if let (true, Item::Session(_, row)) = (event.shift_key(), &shown.items[index]) {
+        if let Some((index, item)) = go.and_then(|index| Some((index, shown.item(index)?))) {
+            if let (true, Item::Session(_, row)) = (event.shift_key(), &item) {
                 self.choice.extend(&shown.ids(), at.as_deref(), &row.id);
             }
-            self.at.set(shown.items[index].id().map(str::to_owned));
+            self.at.set(item.id().map(str::to_owned));
             reveal(&shown, index);
         }
     }
@@ -86,14 +90,34 @@ impl List {
         !is_chosen && matches!(open, Open::Session(open) if open == id)
     }
 
+    /// Asks about the sessions that are chosen, or else the one that keys are at; they go on behind it, or else before it.
+    fn ask_to_remove(self, item: Option<&Item>) {
+        let shown = self.shown.get_untracked();
+        let mut gone = self.state.chosen.get_untracked();
+        if let (true, Some(Item::Session(_, row))) = (gone.is_empty(), item) {
+            gone.push(row.id.clone());
+        }
+        let ids = shown.ids();
+        let at = item.and_then(Item::id);
+        let place = ids.iter().position(|id| Some(*id) == at).unwrap_or(0);
+        let (before, behind) = ids.split_at(place);
+        let mut beside = behind.iter().chain(before.iter().rev());
+        let beside = beside.find(|id| gone.iter().all(|gone| gone != **id));
+        let beside = beside.map(|id| (*id).to_owned());
+        self.page
+            .with_value(|page| page.ask_to_remove(&gone, beside));
+    }
+
     /// Keys begin at the first session, where they are at none that is shown.
     pub(super) fn take_focus(self) {
         self.hold.focus(true);
         let shown = self.shown.get_untracked();
         let at = self.at.get_untracked();
         if at.and_then(|at| shown.index_of(&at)).is_none() {
-            let first = shown.items.iter().find_map(Item::id);
-            self.at.set(first.map(str::to_owned));
+            let first = shown.beside(None, 1, true);
+            let first = first.and_then(|index| shown.item(index));
+            let id = first.and_then(|item| item.id().map(str::to_owned));
+            self.at.set(id);
         }
     }
 }

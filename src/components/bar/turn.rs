@@ -10,7 +10,7 @@ use leptos::ev;
 use leptos::html::{button, span};
 use leptos::prelude::*;
 
-use crate::components::{Context, Ctx, elapsed, line, seen};
+use crate::components::{Context, Ctx, elapsed, line, prompt, seen};
 
 /// The turn at the top edge: its number, its prompt's first line, what it took; a click goes to the prompt.
 pub(super) fn turn_header(
@@ -43,6 +43,7 @@ pub(super) fn turn_header(
     let number = span()
         .class("turn-header__number")
         .child(format!("Turn {}", turn.number));
+    let undone = prompt::undone_mark(turn.is_undone());
     let what = span().class("turn-header__title").child(seen::text(title));
     let right = span().class("turn-header__facts").child((
         took,
@@ -62,7 +63,7 @@ pub(super) fn turn_header(
             .attr("type", "button")
             .class("turn-header")
             .on(ev::click, move |_| go())
-            .child((number, what, right))
+            .child((number, undone, what, right))
             .into_any(),
     )
 }

@@ -26,6 +26,24 @@ const MOST_PX: f64 = 640.0;
 /// A diff this wide stands in a column of 960 px: less gutters, scrollbar and the edges of the text.
 const SPLIT_PX: f64 = 820.0;
 
+/// As the style sheet has them: what a side needs beside its text, and about how wide a character is.
+const SIDE_PX: f64 = 80.0;
+const CHAR_PX: f64 = 7.6;
+
+/// How wide a diff has to be to be read side by side: nine in ten of its lines fit into their half.
+pub(super) fn split_px(text: &str) -> f64 {
+    let mut n_chars: Vec<u32> = text
+        .lines()
+        .map(|line| u32::try_from(line.chars().count()).unwrap_or(u32::MAX))
+        .collect();
+    let nth = n_chars.len() * 9 / 10;
+    let fits = match nth < n_chars.len() {
+        true => *n_chars.select_nth_unstable(nth).1,
+        false => 0,
+    };
+    SPLIT_PX.max(2.0 * (SIDE_PX + f64::from(fits) * CHAR_PX))
+}
+
 /// An open diff.
 pub(super) struct Window {
     me: Weak<Window>,
@@ -35,7 +53,8 @@ pub(super) struct Window {
     above: Element,
     below: Element,
     choices: Choices,
-    pairs: bool,
+    /// How wide it has to be to stand side by side; `None` where it never does by itself.
+    split_px: Option<f64>,
     old: Option<OldText>,
     /// Something was asked for of a text that is not here.
     is_asked: Cell<bool>,
@@ -97,7 +116,7 @@ impl Window {
     pub(super) fn open(
         (scroller, of): (Element, &str),
         list: DiffList,
-        (choices, pairs): (Choices, bool),
+        (choices, split_px): (Choices, Option<f64>),
         old: Option<OldText>,
     ) -> Rc<Window> {
         let make = |class| {
@@ -129,7 +148,7 @@ impl Window {
             above,
             below,
             choices: choices.clone(),
-            pairs,
+            split_px,
             old,
             is_asked: Cell::new(false),
             widened: RefCell::default(),
@@ -153,8 +172,7 @@ impl Window {
         let shown: Weak<dyn Restates> = Rc::<Window>::downgrade(&window);
         choices.0.open.borrow_mut().push(shown);
         // Shown in another way once its width is known, its row would be of another height, a frame late.
-        let room = window.width_px.get() >= SPLIT_PX;
-        let shown = choices.shown(room, pairs);
+        let shown = choices.shown(window.has_room());
         window.list.borrow_mut().show(shown);
         window.widen_again();
         window.begin();
@@ -164,6 +182,12 @@ impl Window {
         window
     }
 
+    /// Whether it is wide enough to stand side by side.
+    fn has_room(&self) -> bool {
+        let width_px = self.width_px.get();
+        self.split_px.is_some_and(|split_px| width_px >= split_px)
+    }
+
     /// How it is shown now.
     pub(super) fn shown(&self) -> Shown {
         self.list.borrow().shown()
@@ -171,8 +195,7 @@ impl Window {
 
     /// The choice, or the room there is, has changed.
     pub(super) fn restate(&self) {
-        let room = self.width_px.get() >= SPLIT_PX;
-        let shown = self.choices.shown(room, self.pairs);
+        let shown = self.choices.shown(self.has_room());
         self.look();
         let at = self.first_item();
         let head = self.list.borrow().hunk_at(at);

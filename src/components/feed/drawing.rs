@@ -90,7 +90,7 @@ fn tell_needed(context: &Context, list: &VirtualList, below: &ArcRwSignal<usize>
     let waiting = context.waiting.borrow();
     let n_below = waiting
         .iter()
-        .filter(|(_, row)| list.is_below(**row))
+        .filter(|(_, it)| list.is_below(it.row))
         .count();
     if below.get_untracked() != n_below {
         below.set(n_below);

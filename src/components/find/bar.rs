@@ -1,7 +1,5 @@
 //! The find bar: the field, "3 of 41", ways on and back, and a chip for each kind with how many fit.
 
-use std::rc::Rc;
-
 use chat_feed::find::Kinds;
 use chat_feed::units;
 use leptos::ev;
@@ -9,8 +7,8 @@ use leptos::html::{button, div, input, label, span};
 use leptos::prelude::*;
 
 use super::Told;
+use crate::components::Ctx;
 use crate::components::icon::{Icon, icon};
-use crate::components::{Context, Ctx};
 use crate::platform::dom;
 
 /// The bar, while it is there.
@@ -21,17 +19,53 @@ pub(crate) fn view(ctx: Ctx) -> impl IntoView {
 
 fn bar(ctx: Ctx) -> impl IntoView {
     let told = ctx.with_value(|context| context.find.told.clone());
+    let chips: Vec<_> = (0..Kinds::CHIPS.len())
+        .map(|nth| chip(ctx, nth, &told))
+        .collect();
+    let problem = problem_of(&told);
+    div()
+        .class("find")
+        .attr("role", "search")
+        .attr("part", "find")
+        .child((
+            div().class("find__line").child((
+                label()
+                    .class("find__box")
+                    .child((icon(Icon::Search), field(ctx, &told, problem))),
+                how_many(&told),
+                step(ctx, "Previous hit", "Shift+Enter", false),
+                step(ctx, "Next hit", "Enter", true),
+                close(ctx),
+            )),
+            div()
+                .class("find__problem")
+                .attr("id", "find-problem")
+                .attr("role", "status")
+                .child(move || problem.get()),
+            div()
+                .class("find__chips")
+                .attr("role", "group")
+                .attr("aria-label", "Show only")
+                .child((only(ctx, &told), chips, hidden(ctx, &told), partly(&told))),
+            progress(&told),
+        ))
+}
+
+/// What is wrong with the question.
+fn problem_of(told: &ArcRwSignal<Told>) -> Memo<Option<String>> {
+    let told = told.clone();
+    Memo::new(move |_| told.read().problem.clone())
+}
+
+fn field(
+    ctx: Ctx,
+    told: &ArcRwSignal<Told>,
+    problem: Memo<Option<String>>,
+) -> impl IntoView + use<> {
     let written = ctx.with_value(|context| context.find.question.borrow().clone());
-    let say = move |act: fn(&Rc<Context>)| ctx.with_value(act);
-    let looks_back = {
-        let told = told.clone();
-        Memo::new(move |_| told.read().looks_back)
-    };
-    let problem = {
-        let told = told.clone();
-        Memo::new(move |_| told.read().problem.clone())
-    };
-    let field = input()
+    let told = told.clone();
+    let looks_back = Memo::new(move |_| told.read().looks_back);
+    input()
         .attr("type", "text")
         .attr("value", written)
         .attr("placeholder", move || match looks_back.get() {
@@ -60,134 +94,121 @@ fn bar(ctx: Ctx) -> impl IntoView {
                     let forward = !dom::has_shift(&event);
                     ctx.with_value(|context| context.go_to_hit(forward));
                 }
-                "Escape" => say(|context| context.close_find()),
+                "Escape" => ctx.with_value(|context| context.close_find()),
                 _ => return,
             }
             event.prevent_default();
             event.stop_propagation();
-        });
-    let problem = div()
-        .class("find__problem")
-        .attr("id", "find-problem")
+        })
+}
+
+/// Which hit of how many it is at.
+fn how_many(told: &ArcRwSignal<Told>) -> impl IntoView + use<> {
+    let (told, counts) = (told.clone(), told.clone());
+    let counts = Memo::new(move |_| counts.read().percent.is_some());
+    span()
+        .class("find__status")
+        .attr("id", "find-status")
         .attr("role", "status")
-        .child(move || problem.get());
-    let status = {
-        let (told, counts) = (told.clone(), told.clone());
-        let counts = Memo::new(move |_| counts.read().percent.is_some());
-        span()
-            .class("find__status")
-            .attr("id", "find-status")
-            .attr("role", "status")
-            // It is heard once all was looked through, and not with each hit on the way.
-            .attr("aria-busy", move || counts.get().then_some("true"))
-            .child(move || status(&told.read()))
-    };
-    let progress = {
-        let told = told.clone();
-        move || {
-            let percent = told.read().percent?;
-            let done = div()
-                .class("loading__done")
-                .style(("inline-size", format!("{percent}%")));
-            Some(
-                div()
-                    .class("find__progress")
-                    .attr("aria-hidden", "true")
-                    .child(done),
-            )
-        }
-    };
-    let step = |name: &'static str, key: &'static str, shape: Icon, forward: bool| {
-        button()
-            .attr("type", "button")
-            .class(if forward {
-                "icon-button"
-            } else {
-                "icon-button icon-button--up"
-            })
-            .attr("aria-label", name)
-            .attr("title", format!("{name} ({key})"))
-            .on(ev::click, move |_| {
-                ctx.with_value(|context| context.go_to_hit(forward));
-            })
-            .child(icon(shape))
-    };
-    let close = button()
+        // It is heard once all was looked through, and not with each hit on the way.
+        .attr("aria-busy", move || counts.get().then_some("true"))
+        .child(move || status(&told.read()))
+}
+
+/// How much of the session was looked through, while that goes on.
+fn progress(told: &ArcRwSignal<Told>) -> impl IntoView + use<> {
+    let told = told.clone();
+    move || {
+        let percent = told.read().percent?;
+        let done = div()
+            .class("loading__done")
+            .style(("inline-size", format!("{percent}%")));
+        Some(
+            div()
+                .class("find__progress")
+                .attr("aria-hidden", "true")
+                .child(done),
+        )
+    }
+}
+
+fn step(ctx: Ctx, name: &'static str, key: &'static str, forward: bool) -> impl IntoView {
+    button()
+        .attr("type", "button")
+        .class(if forward {
+            "icon-button"
+        } else {
+            "icon-button icon-button--up"
+        })
+        .attr("aria-label", name)
+        .attr("title", format!("{name} ({key})"))
+        .on(ev::click, move |_| {
+            ctx.with_value(|context| context.go_to_hit(forward));
+        })
+        .child(icon(Icon::Down))
+}
+
+fn close(ctx: Ctx) -> impl IntoView {
+    button()
         .attr("type", "button")
         .class("icon-button")
         .attr("aria-label", "Close find")
         .attr("title", "Close find (Esc)")
-        .on(ev::click, move |_| say(|context| context.close_find()))
-        .child(icon(Icon::Cross));
-    let only = {
-        let (pressed, asks) = (told.clone(), told.clone());
+        .on(ev::click, move |_| {
+            ctx.with_value(|context| context.close_find());
+        })
+        .child(icon(Icon::Cross))
+}
+
+/// Pressed, only what was found is shown.
+fn only(ctx: Ctx, told: &ArcRwSignal<Told>) -> impl IntoView + use<> {
+    let (pressed, asks) = (told.clone(), told.clone());
+    button()
+        .attr("type", "button")
+        .class("find__chip")
+        .attr("aria-pressed", move || {
+            if pressed.read().only { "true" } else { "false" }
+        })
+        .attr("disabled", move || !asks.read().asks)
+        .on(ev::click, move |_| {
+            ctx.with_value(|context| {
+                if context.find.told.with_untracked(|told| told.only) {
+                    context.clear_filters();
+                } else {
+                    context.set_only(true);
+                }
+            });
+        })
+        .child("Only hits")
+}
+
+/// How many rows are hidden, and a button that shows them again.
+fn hidden(ctx: Ctx, told: &ArcRwSignal<Told>) -> impl IntoView + use<> {
+    let told = told.clone();
+    let n_hidden = Memo::new(move |_| told.read().n_hidden);
+    let clear = move || {
         button()
             .attr("type", "button")
-            .class("find__chip")
-            .attr("aria-pressed", move || {
-                if pressed.read().only { "true" } else { "false" }
-            })
-            .attr("disabled", move || !asks.read().asks)
+            .class("link")
             .on(ev::click, move |_| {
-                ctx.with_value(|context| {
-                    if context.find.told.with_untracked(|told| told.only) {
-                        context.clear_filters();
-                    } else {
-                        context.set_only(true);
-                    }
-                });
+                ctx.with_value(|context| context.clear_filters());
             })
-            .child("Only hits")
+            .child("clear")
     };
-    let hidden = {
-        let told = told.clone();
-        let clear = move || {
-            button()
-                .attr("type", "button")
-                .class("link")
-                .on(ev::click, move |_| say(|context| context.clear_filters()))
-                .child("clear")
-        };
-        let n_hidden = Memo::new(move |_| told.read().n_hidden);
-        move || {
-            let n_hidden = n_hidden.get();
-            if n_hidden == 0 {
-                say(|context| context.hand_focus_on(".find__hidden", Some(".find__field")));
-            }
-            (n_hidden > 0).then(|| {
-                span().class("find__hidden").child((
-                    format!("{} hidden · ", units::grouped(n_hidden as u64)),
-                    clear(),
-                ))
-            })
+    move || {
+        let n_hidden = n_hidden.get();
+        if n_hidden == 0 {
+            ctx.with_value(|context| {
+                context.hand_focus_on(".find__hidden", Some(".find__field"));
+            });
         }
-    };
-    let partly = partly(&told);
-    let chips: Vec<_> = (0..Kinds::CHIPS.len())
-        .map(|nth| chip(ctx, nth, &told))
-        .collect();
-    div()
-        .class("find")
-        .attr("role", "search")
-        .attr("part", "find")
-        .child((
-            div().class("find__line").child((
-                label()
-                    .class("find__box")
-                    .child((icon(Icon::Search), field)),
-                status,
-                step("Previous hit", "Shift+Enter", Icon::Down, false),
-                step("Next hit", "Enter", Icon::Down, true),
-                close,
-            )),
-            problem,
-            div()
-                .class("find__chips")
-                .attr("role", "group")
-                .attr("aria-label", "Show only")
-                .child((only, chips, hidden, partly)),
-            progress,
-        ))
+        (n_hidden > 0).then(|| {
+            span().class("find__hidden").child((
+                format!("{} hidden · ", units::grouped(n_hidden as u64)),
+                clear(),
+            ))
+        })
+    }
 }
 
 /// What was looked through at its ends only.

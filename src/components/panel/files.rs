@@ -44,14 +44,19 @@ fn list(ctx: Ctx) -> AnyView {
     of_feed(ctx, move |context, feed| {
         let scope = context.panel.scope.get();
         let changed = files(feed, scope);
-        if changed.files.is_empty() && scope == Scope::Session {
+        if changed.files.is_empty() && scope == Scope::Session && changed.n_put_back == 0 {
             return empty(
                 "No file was changed",
                 "Files that the agent creates, edits or deletes are listed here.",
             );
         }
         let tree = tree(ctx, context, &changed);
-        (head(context, ctx, scope, &changed), tree).into_any()
+        let put_back = (changed.n_put_back > 0).then(|| {
+            let edits = units::count(changed.n_put_back as u64, "edit", "edits");
+            let words = format!("Left out: {edits} of undone turns, which the agent put back");
+            div().class("panel__note").child(words)
+        });
+        (head(context, ctx, scope, &changed), put_back, tree).into_any()
     })
 }
 
@@ -78,12 +83,14 @@ fn head(context: &Context, ctx: Ctx, scope: Scope, changed: &Files) -> impl Into
     let n_files = units::count(changed.files.len() as u64, "file", "files");
     let listed = turns_to_choose(&context.store.feed(), scope);
     let option_of = |turn_idx: usize| {
-        let number = context
-            .store
-            .whole(|feed, _| feed.turns().get(turn_idx).map(|turn| turn.number));
-        let name = match number? {
-            0 => "Outside of turns".to_owned(),
-            number => format!("Turn {number}"),
+        let turn = context.store.whole(|feed, _| {
+            let turn = feed.turns().get(turn_idx)?;
+            Some((turn.number, turn.is_undone()))
+        });
+        let name = match turn? {
+            (0, _) => "Outside of turns".to_owned(),
+            (number, false) => format!("Turn {number}"),
+            (number, true) => format!("Turn {number}, undone"),
         };
         let of_turn = u32::try_from(turn_idx).map(TurnIdx).map(Scope::Turn);
         let option = option()

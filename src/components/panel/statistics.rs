@@ -272,6 +272,7 @@ fn turn_row(ctx: Ctx, turn: &TurnFigures) -> impl IntoView + use<> {
         th().attr("scope", "row").child((
             name,
             state.map(|word| span().class(class).child(format!(" {word}"))),
+            turn.undone.then(|| span().class("subtle").child(" undone")),
         )),
         number((turn.steps > 0).then(|| units::grouped(turn.steps.into()))),
         td().class("figures__number")

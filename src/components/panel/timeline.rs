@@ -2,20 +2,28 @@
 //!
 //! However many calls there are, only so many nodes are made: bars too near to tell apart are one, and what is scrolled
 //! out of the chart is left out. The chart is for the eye; all of it can be reached by the list.
+//!
+//! Where a time lies is known by `scale`; the bars of calls are in `bars`.
+
+mod bars;
+mod scale;
 
 use std::rc::Rc;
 
 use chat_feed::panel::{Bar, Timeline};
-use chat_feed::{BlockBody, Feed, ToolKind, ToolStatus, units};
+use chat_feed::{Feed, ToolStatus, units};
 use leptos::ev;
 use leptos::html::{button, div, span};
 use leptos::prelude::*;
 
-use super::{call_words, empty, go_button, go_to, of_feed};
+use super::{call_words, empty, go_button, of_feed};
 use crate::components::icon::icon;
 use crate::components::tool_call::kind_icon;
-use crate::components::{Context, Ctx, seen};
-use crate::platform::{clock, dom, frame, measure, style};
+use crate::components::{Context, Ctx};
+use crate::platform::{clock, dom, frame, measure};
+use bars::{bars, between, call_line, detail};
+pub(crate) use scale::Window;
+use scale::{NARROWEST_PX, Scale, WIDEST_PX};
 
 /// Height of a lane.
 const LANE_PX: u32 = 16;
@@ -23,87 +31,11 @@ const LANE_PX: u32 = 16;
 /// Lanes that are drawn; what runs beside so many others is in the list.
 const MOST_LANES: u32 = 24;
 
-/// Browsers lay out unreliably beyond this width.
-const WIDEST_PX: f64 = 4_000_000.0;
-
-/// Bars narrower than this could not be pointed at.
-const NARROWEST_PX: f64 = 3.0;
-
 /// Nodes of bars, and of what stands behind them, at most.
 const MOST_NODES: usize = 600;
 
 /// Calls of the list.
 const MOST_LISTED: usize = 100;
-
-/// What of the chart is in view.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Window {
-    /// How many times wider the chart is than what is seen of it.
-    zoom: f64,
-    left_px: f64,
-    width_px: f64,
-}
-
-impl Default for Window {
-    fn default() -> Self {
-        // The panel's width without its padding, until the chart tells its own.
-        Window {
-            zoom: 1.0,
-            left_px: 0.0,
-            width_px: 288.0,
-        }
-    }
-}
-
-impl Window {
-    fn chart_px(self) -> f64 {
-        (self.width_px * self.zoom).min(WIDEST_PX)
-    }
-}
-
-/// Times of the session on the chart.
-#[derive(Clone, Copy)]
-struct Scale<'t> {
-    line: &'t Timeline,
-    window: Window,
-    px_per_ms: f64,
-}
-
-impl Scale<'_> {
-    // Milliseconds of a session are exact in a double.
-    #[allow(clippy::cast_precision_loss)]
-    fn new(line: &Timeline, window: Window) -> Scale<'_> {
-        Scale {
-            line,
-            window,
-            px_per_ms: window.chart_px() / line.length_ms().max(1) as f64,
-        }
-    }
-
-    #[allow(clippy::cast_precision_loss)]
-    fn x_px(&self, at_ms: i64) -> f64 {
-        self.line.place_ms(at_ms) as f64 * self.px_per_ms
-    }
-
-    /// From where to where a stretch is drawn; `None` where that is out of view.
-    fn stretch_px(&self, start_ms: i64, end_ms: i64) -> Option<(f64, f64)> {
-        let (from, to) = (self.x_px(start_ms), self.x_px(end_ms));
-        let (left, right) = (
-            self.window.left_px,
-            self.window.left_px + self.window.width_px,
-        );
-        (to >= left - self.window.width_px && from <= right + self.window.width_px)
-            .then_some((from, to))
-    }
-
-    fn is_seen(&self, bar: &Bar) -> bool {
-        let (left, right) = (
-            self.window.left_px,
-            self.window.left_px + self.window.width_px,
-        );
-        self.x_px(bar.end_ms) >= left && self.x_px(bar.start_ms) <= right
-    }
-}
 
 /// The tab.
 pub(super) fn view(ctx: Ctx) -> AnyView {
@@ -278,101 +210,6 @@ fn behind(scale: Scale<'_>) -> Vec<AnyView> {
     views
 }
 
-fn bars(ctx: Ctx, scale: Scale<'_>) -> Vec<AnyView> {
-    let mut views: Vec<AnyView> = Vec::new();
-    // Where each lane is drawn up to.
-    let mut drawn_px = vec![f64::NEG_INFINITY; MOST_LANES as usize];
-    for bar in &scale.line.bars {
-        let Some(lane) = drawn_px.get_mut(bar.lane as usize) else {
-            continue;
-        };
-        let Some((from, to)) = scale.stretch_px(bar.start_ms, bar.end_ms) else {
-            continue;
-        };
-        if to < *lane + 1.0 || views.len() >= MOST_NODES {
-            continue;
-        }
-        // What would lie upon the bar before begins behind it.
-        let from = from.max(*lane + 1.0);
-        let to = to.max(from + NARROWEST_PX);
-        *lane = to;
-        let run = scale.x_px(bar.run_ms).clamp(from, to);
-        views.push(bar_view(ctx, bar, from, run, to));
-    }
-    views
-}
-
-fn bar_view(ctx: Ctx, bar: &Bar, from: f64, run: f64, to: f64) -> AnyView {
-    let block = bar.block;
-    let hue = (bar.kind == ToolKind::Agent).then(|| {
-        ctx.with_value(|context| context.agent_hue(&context.store.feed(), block))
-            .to_string()
-    });
-    let wait = (run - from >= 1.0).then(|| {
-        span()
-            .class("timeline__wait")
-            .style(("inline-size", px(run - from)))
-    });
-    let failed = bar.status == ToolStatus::Failed;
-    div()
-        .class("timeline__bar")
-        .attr("data-kind", bar.kind.as_str())
-        .attr("data-hue", hue)
-        .attr("data-failed", failed.then_some(""))
-        .attr("data-running", bar.status.runs().then_some(""))
-        .style(("inset-inline-start", px(from)))
-        .style(("inline-size", px(to - from)))
-        .style((
-            "inset-block-start",
-            format!("{}px", bar.lane * LANE_PX + 22),
-        ))
-        .on(ev::mouseenter, move |_| {
-            ctx.with_value(|context| context.panel.hovered.set(Some(block)))
-        })
-        .on(ev::click, move |_| {
-            ctx.with_value(|context| go_to(context, block))
-        })
-        .child(wait)
-        .into_any()
-}
-
-/// The call the pointer was on last.
-fn detail(context: &Rc<Context>, feed: &Feed, line: &Timeline) -> impl IntoView + use<> {
-    let hovered = context.panel.hovered.get();
-    let bar = hovered.and_then(|block| line.bars.iter().find(|bar| bar.block == block));
-    let (call, times) = match bar {
-        Some(bar) => (call_line(feed, bar).0, times(feed, line, bar)),
-        None => (
-            String::new(),
-            match style::can_hover() {
-                true => "Point at a call to see it; click to go there.".to_owned(),
-                false => "Tap a call to go there.".to_owned(),
-            },
-        ),
-    };
-    let said = (
-        div().class("timeline__call").child(seen::text(call)),
-        div().class("subtle").child(times),
-    );
-    div().class("timeline__detail").child(said)
-}
-
-/// What a call says, as it is seen from the session's folder and with whole paths.
-fn call_line(feed: &Feed, bar: &Bar) -> (String, String) {
-    match &feed.block(bar.block).body {
-        BlockBody::ToolCall(call) => {
-            let (verb, object) = call.what();
-            let seen = call.seen_from(feed.session().cwd.as_deref(), &object);
-            (format!("{verb} {seen}"), format!("{verb} {object}"))
-        }
-        _ => Default::default(),
-    }
-}
-
-fn between(from_ms: i64, to_ms: i64) -> u64 {
-    u64::try_from(to_ms.saturating_sub(from_ms)).unwrap_or(0)
-}
-
 /// When it began, and how it went.
 fn times(feed: &Feed, line: &Timeline, bar: &Bar) -> String {
     let began = match feed.session().arrival_times {
@@ -407,7 +244,9 @@ fn took(bar: &Bar) -> String {
         | ToolStatus::Interrupted
         | ToolStatus::NoResult => Some(bar.status.as_str().to_owned()),
     };
-    let parts: Vec<String> = [waited, ran, word].into_iter().flatten().collect();
+    let undone = bar.undone.then(|| "undone".to_owned());
+    let parts = [waited, ran, word, undone].into_iter();
+    let parts: Vec<String> = parts.flatten().collect();
     parts.join(" · ")
 }
 

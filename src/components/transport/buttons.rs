@@ -20,21 +20,48 @@ const MENU_PX: f64 = 216.0;
 
 /// The row.
 pub(super) fn view(ctx: Ctx, grid: Element) -> impl IntoView {
+    let full = icon_button("Full screen", "", Icon::Full, move || {
+        pointer::toggle_full_screen(&grid);
+    });
+    let others = (
+        chapters::view(ctx),
+        counted(ctx),
+        made_up(ctx),
+        speeds(ctx),
+        toggles(ctx),
+        full,
+        back(ctx),
+    );
+    div().class("transport__row").child((
+        steps(ctx),
+        time(ctx),
+        // Where it is narrow, a line ends here.
+        span().class("transport__break"),
+        rest(others),
+    ))
+}
+
+/// What the player says of itself, told anew with each of its moves.
+fn of_player<T>(ctx: Ctx, read: fn(&Player) -> T) -> Memo<T>
+where
+    T: Copy + PartialEq + Send + Sync + 'static,
+{
     let moved = ctx.with_value(|context| context.store.moved());
-    let said = ctx.with_value(|context| context.transport.said);
+    Memo::new(move |_| {
+        moved.track();
+        ctx.with_value(|context| context.store.player(read))
+    })
+}
+
+/// Play, between the steps back and those on.
+fn steps(ctx: Ctx) -> impl IntoView {
     let ask = move |command| ctx.with_value(|context| context.play(command));
     let step = move |name: &'static str, key: &'static str, shape, stop, direction| {
         icon_button(name, key, shape, move || {
             ask(Command::Step(stop, direction))
         })
     };
-    let plays = {
-        let moved = moved.clone();
-        Memo::new(move |_| {
-            moved.track();
-            ctx.with_value(|context| context.store.player(Player::moves))
-        })
-    };
+    let plays = of_player(ctx, Player::moves);
     let play = button()
         .attr("type", "button")
         .class("transport__play")
@@ -51,7 +78,7 @@ pub(super) fn view(ctx: Ctx, grid: Element) -> impl IntoView {
         })
         .on(ev::click, move |_| ask(Command::Toggle))
         .child(move || icon(if plays.get() { Icon::Pause } else { Icon::Play }));
-    let steps = div().class("transport__steps").child((
+    div().class("transport__steps").child((
         step(
             "Previous turn",
             "Shift+←",
@@ -81,62 +108,59 @@ pub(super) fn view(ctx: Ctx, grid: Element) -> impl IntoView {
             Stop::Turn,
             Direction::On,
         ),
-    ));
-    let time = {
-        let (moved, for_pace) = (moved.clone(), moved.clone());
-        let even = Memo::new(move |_| {
-            for_pace.track();
-            ctx.with_value(|context| {
-                context
-                    .store
-                    .player(|player| player.clock().is_reconstructed())
-            })
-        });
-        button()
-            .attr("type", "button")
-            .class("transport__time")
-            .attr("data-wall", move || said.get() == Said::Wall && !even.get())
-            // One way is left.
-            .attr("disabled", move || even.get())
-            .attr("title", move || match said.get() {
-                _ if even.get() => "Events: the log tells no times, so its pace is made up",
-                Said::Wall => "Time of day; press for the time elapsed",
-                Said::Elapsed => "Time elapsed; press for events",
-                Said::Events => "Events; press for the time of day",
-            })
-            .on(ev::click, move |_| said.update(|said| *said = said.next()))
-            .child((
-                move || {
-                    moved.track();
-                    let time = ctx.with_value(|context| words::time(context, said.get()));
-                    let day = time
-                        .day
-                        .map(|day| span().class("transport__day").child(day));
-                    (
-                        span().class("transport__now").child((day, time.now)),
-                        span()
-                            .class("transport__of")
-                            .child(format!(" / {}", time.of)),
-                    )
-                },
-                icon_with(Icon::Chevron, CHEVRON),
-            ))
-    };
-    let counted = {
-        let moved = moved.clone();
-        span().class("transport__count").child(move || {
-            moved.track();
-            ctx.with_value(|context| words::counted_beside(context, said.get()))
+    ))
+}
+
+/// The time, in the way that was chosen last; pressed, the next way.
+fn time(ctx: Ctx) -> impl IntoView {
+    let moved = ctx.with_value(|context| context.store.moved());
+    let said = ctx.with_value(|context| context.transport.said);
+    let even = of_player(ctx, |player| player.clock().is_reconstructed());
+    button()
+        .attr("type", "button")
+        .class("transport__time")
+        .attr("data-wall", move || said.get() == Said::Wall && !even.get())
+        // One way is left.
+        .attr("disabled", move || even.get())
+        .attr("title", move || match said.get() {
+            _ if even.get() => "Events: the log tells no times, so its pace is made up",
+            Said::Wall => "Time of day; press for the time elapsed",
+            Said::Elapsed => "Time elapsed; press for events",
+            Said::Events => "Events; press for the time of day",
         })
-    };
-    let made_up = {
-        let moved = moved.clone();
-        Memo::new(move |_| {
-            moved.track();
-            ctx.with_value(|context| context.store.player(words::is_made_up))
-        })
-    };
-    let note = span()
+        .on(ev::click, move |_| said.update(|said| *said = said.next()))
+        .child((
+            move || {
+                moved.track();
+                let time = ctx.with_value(|context| words::time(context, said.get()));
+                let day = time
+                    .day
+                    .map(|day| span().class("transport__day").child(day));
+                (
+                    span().class("transport__now").child((day, time.now)),
+                    span()
+                        .class("transport__of")
+                        .child(format!(" / {}", time.of)),
+                )
+            },
+            icon_with(Icon::Chevron, CHEVRON),
+        ))
+}
+
+/// What the time does not tell of how far it is.
+fn counted(ctx: Ctx) -> impl IntoView {
+    let moved = ctx.with_value(|context| context.store.moved());
+    let said = ctx.with_value(|context| context.transport.said);
+    span().class("transport__count").child(move || {
+        moved.track();
+        ctx.with_value(|context| words::counted_beside(context, said.get()))
+    })
+}
+
+/// A note while a text is typed that came whole.
+fn made_up(ctx: Ctx) -> impl IntoView {
+    let made_up = of_player(ctx, words::is_made_up);
+    span()
         .class("transport__note")
         .attr(
             "data-on",
@@ -146,26 +170,7 @@ pub(super) fn view(ctx: Ctx, grid: Element) -> impl IntoView {
             "title",
             "The log tells this text only as a whole, so the pace of its typing is made up",
         )
-        .child("pace made up");
-    let full = icon_button("Full screen", "", Icon::Full, move || {
-        pointer::toggle_full_screen(&grid);
-    });
-    let others = (
-        chapters::view(ctx),
-        counted,
-        note,
-        speeds(ctx),
-        toggles(ctx),
-        full,
-        back(ctx),
-    );
-    div().class("transport__row").child((
-        steps,
-        time,
-        // Where it is narrow, a line ends here.
-        span().class("transport__break"),
-        rest(others),
-    ))
+        .child("pace made up")
 }
 
 /// What else there is; in a small feed it is in a menu, and with room enough its style makes that no more than what is in it.
@@ -227,11 +232,7 @@ fn back(ctx: Ctx) -> impl IntoView {
 }
 
 fn speeds(ctx: Ctx) -> impl IntoView {
-    let moved = ctx.with_value(|context| context.store.moved());
-    let now = Memo::new(move |_| {
-        moved.track();
-        ctx.with_value(|context| context.store.player(|player| player.speed()))
-    });
+    let now = of_player(ctx, Player::speed);
     let options = SPEEDS
         .iter()
         .map(|&speed| {
@@ -293,11 +294,7 @@ fn toggle(
     is_on: fn(&Player) -> bool,
     set: fn(bool) -> Command,
 ) -> impl IntoView {
-    let moved = ctx.with_value(|context| context.store.moved());
-    let on = Memo::new(move |_| {
-        moved.track();
-        ctx.with_value(|context| context.store.player(is_on))
-    });
+    let on = of_player(ctx, is_on);
     button()
         .attr("type", "button")
         .class("transport__toggle")

@@ -133,7 +133,10 @@ fn list(ctx: Ctx, context: &Context) -> impl IntoView + use<> {
                 .map(|(nth, chapter)| {
                     let n_events = chapter.event + 1;
                     let played_ms = words::exact(clock.played_at(n_events));
-                    let time = words::moment(clock, said, played_ms, n_events);
+                    let mut time = words::moment(clock, said, played_ms, n_events);
+                    if feed.turn_of(chapter.block).is_undone() {
+                        time.insert_str(0, "undone · ");
+                    }
                     item(ctx, nth, nth == now, title(feed, chapter), time, n_events)
                 })
                 .collect();

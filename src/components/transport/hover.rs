@@ -25,8 +25,9 @@ pub(super) fn view(ctx: Ctx, share: f64) -> impl IntoView {
         });
         let turn = context.store.whole(|feed, _| {
             let block = feed.block_of_event(n_events.saturating_sub(1))?;
-            let number = feed.turn(feed.block(block).turn).number;
-            (number > 0).then(|| format!("Turn {number}"))
+            let turn = feed.turn_of(block);
+            let undone = if turn.is_undone() { ", undone" } else { "" };
+            (turn.number > 0).then(|| format!("Turn {}{undone}", turn.number))
         });
         // Said once.
         let event = (!counts).then(|| format!("event {}", units::grouped(n_events.into())));

@@ -25,6 +25,12 @@ pub(crate) fn is_target(event: &Event, element: &Element) -> bool {
     event.composed_path().get(0).dyn_ref::<Element>() == Some(element)
 }
 
+/// Whether a press is one of several in a row, as the second of a double click.
+pub(crate) fn is_pressed_again(event: &Event) -> bool {
+    let nth = js_sys::Reflect::get(event, &"detail".into());
+    nth.ok().and_then(|nth| nth.as_f64()) > Some(1.0)
+}
+
 /// The closest element around an event's beginning that a selector finds, shadow roots left aside.
 pub(crate) fn around_event(event: &Event, selector: &str) -> Option<Element> {
     let from = event.composed_path().get(0);

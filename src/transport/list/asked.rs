@@ -1,7 +1,7 @@
 //! Pages of the list, by requests: a socket does not say why it was refused, and some networks let none through.
 
 use chat_event::Json;
-use chat_feed::connection::MAY_ANSWER;
+use chat_feed::connection::{MAY_ANSWER, MAY_REMOVE};
 use serde::Deserialize;
 
 use super::ListUpdate;
@@ -41,9 +41,12 @@ pub(super) struct Page {
 impl Page {
     /// What the server says of itself.
     pub(super) fn server(&mut self) -> ListUpdate {
+        let may = |asked: &str| self.may.iter().any(|word| word == asked);
+        let (may_answer, may_remove) = (may(MAY_ANSWER), may(MAY_REMOVE));
         ListUpdate::Server {
             follows: std::mem::take(&mut self.follows),
-            may_answer: self.may.iter().any(|word| word == MAY_ANSWER),
+            may_answer,
+            may_remove,
             now_ms: self.now_ms.map(|now_ms| (now_ms, self.asked_ms)),
         }
     }

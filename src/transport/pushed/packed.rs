@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 
 use chat_event::ChatEvent;
-use chat_unpack::{Head, Packing, Unpacker};
+use chat_unpack::{Head, Unpacker};
 
 use super::Pushed;
 use crate::platform::frame::Slice;
@@ -28,10 +28,10 @@ pub(super) struct Packed {
 }
 
 /// What is being unpacked.
-struct Open {
+pub(super) struct Open {
     unpacks: Box<dyn Unpacks>,
     /// Whether all of its packed bytes came.
-    is_whole: bool,
+    pub(super) is_whole: bool,
     /// Whether what unpacks was told so.
     is_finished: bool,
     n_unpacked: u64,
@@ -70,8 +70,7 @@ impl Packed {
 }
 
 impl Open {
-    fn begin(packing: Packing, bytes: &[u8], most_bytes: u64) -> Open {
-        let mut unpacks = Box::new(Unpacker::new(packing));
+    pub(super) fn begin(mut unpacks: Box<dyn Unpacks>, bytes: &[u8], most_bytes: u64) -> Open {
         unpacks.push(bytes);
         Open {
             unpacks,
@@ -82,8 +81,12 @@ impl Open {
         }
     }
 
+    pub(super) fn push(&mut self, packed: &[u8]) {
+        self.unpacks.push(packed);
+    }
+
     /// The next bytes; `None` where more packed ones are needed, or all is unpacked.
-    fn unpack(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+    pub(super) fn unpack(&mut self) -> Result<Option<Vec<u8>>, Failure> {
         let mut piece = self.unpack_more()?;
         // What came before is unpacked by then: else its end would seem to be cut off.
         if piece.is_none() && self.is_whole && !self.is_finished {
@@ -156,7 +159,7 @@ impl Pushed {
                 of.is_whole = true;
                 self.packed.put_back((bytes, begins));
             } else {
-                of.unpacks.push(&bytes);
+                of.push(&bytes);
             }
             return Ok(Some(Vec::new()));
         }
@@ -165,7 +168,8 @@ impl Pushed {
         }
         match Head::of(&bytes) {
             Head::Packed(packing) => {
-                let mut of = Open::begin(packing, &bytes, self.most_bytes);
+                let unpacks = Box::new(Unpacker::new(packing));
+                let mut of = Open::begin(unpacks, &bytes, self.most_bytes);
                 of.is_whole = begins;
                 *open = Some(of);
                 Ok(Some(Vec::new()))

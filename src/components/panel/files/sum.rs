@@ -99,7 +99,23 @@ pub(super) fn file_view(ctx: Ctx, feed: &Feed, chosen: Chosen) -> impl IntoView 
         true => "file-sum file-sum--one",
         false => "file-sum",
     };
-    div().class(class).child((head, edits, body))
+    div().class(class).child((head, edits, undone(file), body))
+}
+
+/// How many of the edits are of turns that are undone.
+fn undone(file: &ChangedFile) -> Option<impl IntoView + use<>> {
+    let n_edits = units::count(file.edits.len() as u64, "edit", "edits");
+    let words = match file.n_undone {
+        0 => return None,
+        n if n == file.edits.len() => "Of turns that are undone".to_owned(),
+        1 => format!("1 of {n_edits} is of an undone turn"),
+        n => format!(
+            "{} of {n_edits} are of undone turns",
+            units::grouped(n as u64)
+        ),
+    };
+    let words = format!("{words}; nothing says that the file was put back");
+    Some(div().class("file-sum__note").child(words))
 }
 
 fn edit_at(feed: &Feed, id: BlockId) -> Option<&FileEdit> {

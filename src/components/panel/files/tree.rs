@@ -209,6 +209,7 @@ fn file_row(
     ),
 ) -> AnyView {
     let (path, edits) = (file.path.clone(), file.edits.clone());
+    let is_undone = file.n_undone == file.edits.len();
     let class = if seen {
         "tree__row tree__row--seen"
     } else {
@@ -246,6 +247,7 @@ fn file_row(
                 .class("tree__name")
                 .child(seen::text(row.name.as_str())),
             badge.map(|badge| span().class("tree__badge").child(badge)),
+            is_undone.then(|| span().class("tree__badge").child("undone")),
             counts(file.lines_added, file.lines_removed),
         ));
     let mark = input()
