@@ -1,4 +1,6 @@
-//! The page in eighteen states, light and dark, against the rules of axe-core: none may be broken, however small its impact.
+//! The page in twenty states, light and dark, against the rules of axe-core: none may be broken, however small its impact.
+
+use serde_json::json;
 
 use crate::SHORT;
 use crate::browser::Tab;
@@ -144,6 +146,9 @@ fn no_rule_of_accessibility_is_broken_in_any_state() {
         check(&tab, &rules, "nothing yet", &mut broken).await;
 
         let mut log = every_kind("every");
+        // The rows of its first turn are muted.
+        let left = json!({"level": "info", "source": "branch", "text": "the user went back", "leftTurnIds": ["t1"]});
+        log.event("notice", &json!({}), &left);
         let n_events = log.n_events();
         pipe_all(&server, &log.take()).await;
         tab.goto("about:blank").await;
@@ -188,6 +193,19 @@ fn no_rule_of_accessibility_is_broken_in_any_state() {
         let answers = "!!document.querySelector('.answers[data-fits]')";
         tab.wait_for("the overview", SHORT, answers).await;
         check(&tab, &rules, "overview", &mut broken).await;
+        let choose = "document.querySelector('.session__check').click()";
+        tab.run(choose).await;
+        let chosen = "!!document.querySelector('.session[data-chosen]')";
+        tab.wait_for("one to be chosen", SHORT, chosen).await;
+        check(&tab, &rules, "chosen", &mut broken).await;
+        tab.run(choose).await;
+        tab.run("document.querySelector('.sessions__all').focus()")
+            .await;
+        tab.press("Delete").await;
+        let asked = "!!__test.visible('dialog.removal')";
+        tab.wait_for("what is asked before a removal", SHORT, asked)
+            .await;
+        check(&tab, &rules, "removal", &mut broken).await;
 
         let stranger = visit.tab("stranger").await;
         stranger

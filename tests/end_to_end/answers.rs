@@ -85,8 +85,14 @@ fn who_answers_sees_what_is_to_be_done() {
                 "<img src=x onerror=alert(1)>",
             ],
         );
-        says(3, &["Allow Bash?", "ls", "description Look around"]);
-        assert!(!cards[3].contains("command ls"), "it stands above");
+        says(3, &["Allow Bash?", "ls", "Look around"]);
+        for argument in ["command ls", "description"] {
+            assert!(
+                !cards[3].contains(argument),
+                "it stands above: {}",
+                cards[3]
+            );
+        }
         let heading: bool = tab
             .eval("__test.all('.ask__given')[2].querySelector('h1, h2, h3, h4, h5, h6, [role=heading]') !== null")
             .await;

@@ -69,6 +69,24 @@ fn lines_stand_side_by_side_where_there_is_room() {
 }
 
 #[test]
+fn lines_that_would_be_broken_in_two_sides_stand_below_each_other() {
+    let long = format!(
+        "@@ -1 +1 @@\n-fn b() {{ old(\"{0}\") }}\n+fn b() {{ fresh(\"{0}\") }}\n",
+        "x".repeat(60)
+    );
+    on_stage("long lines", &[&long], None, async |tab| {
+        let one_side =
+            "__test.all('.diff__pair').length === 0 && __test.all('.diff__line').length === 2";
+        tab.wait_for("one side", SHORT, one_side).await;
+        tab.look(false, (1700, 800)).await;
+        tab.wait_for("two sides", SHORT, "__test.all('.diff__pair').length === 1")
+            .await;
+        tab.look(false, (1100, 800)).await;
+        tab.wait_for("one side", SHORT, one_side).await;
+    });
+}
+
+#[test]
 fn a_long_diff_has_few_nodes_and_can_be_read_to_its_end() {
     let mut diff = "@@ -0,0 +1,200000 @@\n".to_owned();
     for n in 0..200_000 {

@@ -162,6 +162,10 @@ fn thousands_of_sessions_are_a_screen_of_rows_and_who_needs_you_is_first() {
             "document.querySelector('.sessions__none')?.textContent.startsWith('`is:open` is none of waiting, ')",
         )
         .await;
+        tab.click("__test.visible('.sessions__none .link')").await;
+        let all = "document.getElementById('sessions-filter').value === '' && document.activeElement.id === 'sessions-filter' && !document.querySelector('.sessions__none')";
+        tab.wait_for("all of them again", SHORT, all).await;
+        tab.run("const f = document.getElementById('sessions-filter'); f.value = 'is:open'; f.dispatchEvent(new Event('input', {bubbles: true}));").await;
         let at = |session: &str| {
             format!(
                 "document.getElementById(document.getElementById('sessions-rows').getAttribute('aria-activedescendant'))?.querySelector('.session').dataset.sessionId === '{session}'"

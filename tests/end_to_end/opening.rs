@@ -204,5 +204,34 @@ fn a_range_is_chosen_by_shift() {
         shows(&tab, "the list", None).await;
         tab.run("history.forward()").await;
         tab.wait_for("both again", SHORT, both).await;
+        // Without keys and a pointer: a press on a row chooses it, once that was asked for.
+        tab.run("history.back()").await;
+        shows(&tab, "the list", None).await;
+        let press = |what: &str| format!("document.querySelector('{what}').click()");
+        let says = |words: &str| {
+            format!(
+                "(document.querySelector('.sessions__chosen')?.innerText ?? '').replace(/\\s+/g, ' ') === '{words}'"
+            )
+        };
+        tab.run(&press(".sessions__choose")).await;
+        tab.wait_for(
+            "none yet",
+            SHORT,
+            &says("None chosen Cancel Watch together"),
+        )
+        .await;
+        let box_of = format!(
+            "getComputedStyle({}.querySelector('.session__check')).display === 'block'",
+            row("s2")
+        );
+        tab.wait_for("boxes", SHORT, &box_of).await;
+        for session in ["s0", "s2"] {
+            tab.run(&format!("{}.click()", row(session))).await;
+        }
+        tab.wait_for("both", SHORT, &chosen("s0,s2")).await;
+        tab.run(&press(".sessions__chosen .link")).await;
+        tab.wait_for("none", SHORT, &says("")).await;
+        tab.run(&format!("{}.click()", row("s2"))).await;
+        shows(&tab, "the one that is pressed", Some("s2")).await;
     });
 }

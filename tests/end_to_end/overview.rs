@@ -63,6 +63,30 @@ const ASTRAY: &str = r"(() => {
     return found;
 })()";
 
+/// Nothing comes of an agent that thinks, and no call of it runs: it is at work all the same.
+#[test]
+fn how_long_a_turn_goes_on_is_counted_by_seconds_whatever_it_does() {
+    with_server("overview_counts", 120, async |visit, program| {
+        let server = Server::start(&program).await;
+        let thinks = begun("Think about it");
+        server.send("thinks", &events("thinks", 0, &thinks)).await;
+        let tab = visit.tab("counts").await;
+        // What is written anew now and then is not: only what counts.
+        tab.before_scripts("__test.hold(20000)").await;
+        tab.look(false, (1440, 700)).await;
+        tab.goto(&format!("{}/#token={}", server.url, server.token))
+            .await;
+        let lasts = r"[...document.querySelectorAll('.session *')].map((part) => part.textContent).find((text) => /^\d[\dms ]* in$/.test(text))";
+        let mut last = tab
+            .wait_for("how long it lasts", CATCH_UP_LIMIT, lasts)
+            .await;
+        for what in ["a second", "another one"] {
+            let goes_on = format!("(({lasts}) ?? {last}) !== {last} && ({lasts})");
+            last = tab.wait_for(what, SHORT, &goes_on).await;
+        }
+    });
+}
+
 #[test]
 fn the_overview_has_room_for_its_head_and_its_titles_in_any_window() {
     with_server("overview", 120, async |visit, program| {

@@ -117,6 +117,27 @@ fn what_a_script_gives_may_be_packed() {
                 assert_eq!(difference(&what, &rows, plain), None, "{what}");
             }
         }
+        // A stream is unpacked as it comes: its beginning is shown while its end is not here.
+        stage
+            .tab
+            .run(
+                "const bytes = new Uint8Array(await (await fetch('/gz')).arrayBuffer());
+                  const half = bytes.length >> 1; window.goOn = undefined;
+                  async function* pieces() {
+                      yield bytes.slice(0, half);
+                      await new Promise((done) => { window.goOn = done; });
+                      yield bytes.slice(half);
+                  }
+                  const feed = __test.feed(); feed.clear(); feed.append(pieces());",
+            )
+            .await;
+        let begun = format!(
+            "window.goOn && __test.feed().eventCount > 0 && __test.feed().eventCount < {}",
+            log.lines().count()
+        );
+        stage.tab.wait_for("its beginning", SHORT, &begun).await;
+        stage.tab.run("window.goOn()").await;
+        stage.tab.wait_for("all of it", SHORT, &all).await;
         // What is read as a whole is so once all of it is unpacked.
         let list = format!("[{}]", log.lines().collect::<Vec<_>>().join(","));
         for (path, bytes) in [

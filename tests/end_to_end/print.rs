@@ -4,6 +4,9 @@
 use serde_json::{Value, json};
 
 use crate::made_logs::{Writer, log_of};
+use crate::overview_answers::{ask, command};
+use crate::server::Server;
+use crate::sessions::{CATCH_UP_LIMIT, with_server};
 use crate::site::SLOWLY;
 use crate::stage::{Stage, on_stage};
 use crate::{FEED, SHORT};
@@ -302,5 +305,30 @@ fn what_is_played_while_it_is_read_goes_on_from_there_behind_the_paper() {
             .await;
         assert_eq!((state.as_str(), before[1]), ("loading", 0.0));
         assert_eq!(after, before);
+    });
+}
+
+#[test]
+fn what_a_request_is_answered_by_is_not_printed() {
+    with_server("print_asked", 120, async |visit, program| {
+        let server = Server::start(&program).await;
+        let allow = command("r1", "rm -rf target");
+        ask(&server, "allow", "permission_request", allow).await;
+        let question = json!({"text": "Keep TLS 1.0?", "options": [{"label": "Keep"}]});
+        let questions = json!({"requestId": "r2", "questions": [question]});
+        ask(&server, "choose", "question_request", questions).await;
+        let tab = visit.tab("page").await;
+        for (session, says) in [("allow", "rm -rf target"), ("choose", "Keep")] {
+            tab.goto("about:blank").await;
+            tab.goto(&server.page_of(session)).await;
+            let asks = "!!__test.visible('.ask .button')";
+            tab.wait_for("what answers", CATCH_UP_LIMIT, asks).await;
+            tab.run("matchMedia('print').addEventListener('change', (media) => { if (media.matches) window.printed = [__test.one('.ask').innerText, __test.all('.ask :is(button, summary, .field)').filter((it) => it.checkVisibility()).length]; })").await;
+            let paper = tab.pdf().await;
+            assert!(paper.starts_with(b"%PDF"), "the browser prints");
+            let (words, n_controls): (String, usize) = tab.eval("window.printed").await;
+            assert!(words.contains(says), "{words}");
+            assert_eq!(n_controls, 0, "{words}");
+        }
     });
 }

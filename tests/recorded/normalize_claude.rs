@@ -181,6 +181,8 @@ fn every_warning_has_its_reason() {
         ("claude-truncated.jsonl", "reader"),
         // The run was stopped by --max-turns, and says so.
         ("max-turns.transcript", "claude-code"),
+        // Answers were cut, and went on.
+        ("max-tokens.", "claude-code"),
         // A hook failed.
         ("89-7eb280e769-12.jsonl", "hook"),
         // A refusal, in a constructed line.

@@ -170,6 +170,13 @@ fn the_stories_speak_of_every_provider() {
         Dialect::Acp,
         Dialect::ClaudeHooks,
         Dialect::AgentEvents,
+        Dialect::QwenChat,
+        Dialect::QwenStream,
+        Dialect::AmpStream,
+        Dialect::DroidStream,
+        Dialect::DroidSession,
+        Dialect::Grok,
+        Dialect::CursorStream,
     ];
     for dialect in wanted {
         assert!(spoken.contains(&dialect), "no story of {}", dialect.name());
