@@ -10,6 +10,7 @@
 //!
 //! The same module in one piece is for pages that are one file.
 
+mod files;
 mod glue;
 mod link;
 mod order;
@@ -25,6 +26,8 @@ use crate::error::Error;
 use crate::fingerprint::Fingerprint;
 use crate::tools::{self, Tools, WASM_TARGET};
 use crate::{command, workspace};
+use files::{program_in, remove_dir, scratch_dir};
+pub(crate) use files::{read, read_text, unexpected, write};
 
 /// The page's program, and the profile that index.html names for it.
 pub(crate) const PROGRAM: &str = "agent-feed";
@@ -403,47 +406,6 @@ const {first} = new Proxy({{}}, {{
         whole = whole.replace(statement, &format!("const {name} = {first};"));
     }
     Ok(whole)
-}
-
-fn scratch_dir(root: &Path) -> Result<PathBuf, Error> {
-    Ok(workspace::scratch_dir(root)?.join("parts"))
-}
-
-fn program_in(bin_dirs: &[PathBuf], program: &str) -> PathBuf {
-    let name = format!("{program}{}", std::env::consts::EXE_SUFFIX);
-    bin_dirs
-        .iter()
-        .map(|folder| folder.join(&name))
-        .find(|file| file.is_file())
-        .unwrap_or_else(|| name.into())
-}
-
-pub(crate) fn unexpected(why: &str) -> Error {
-    Error::Failed {
-        what: "cut the page's module into parts".to_owned(),
-        why: why.to_owned(),
-    }
-}
-
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    std::fs::read(path).map_err(|source| Error::file("read a part", path, source))
-}
-
-pub(crate) fn read_text(path: &Path) -> Result<String, Error> {
-    std::fs::read_to_string(path).map_err(|source| Error::file("read a part", path, source))
-}
-
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    std::fs::write(path, bytes).map_err(|source| Error::file("write a part", path, source))
-}
-
-fn remove_dir(folder: &Path) -> Result<(), Error> {
-    match std::fs::remove_dir_all(folder) {
-        Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::file("remove a folder", folder, source))
-        }
-        _ => Ok(()),
-    }
 }
 
 #[cfg(test)]

@@ -1,33 +1,44 @@
 //! `cargo xtask test`: everything there is, in the order in which a mistake is found soonest.
 //!
 //! A step is a command and its name. The first that fails ends the run, with the command to repeat it.
+//!
+//! What is run is chosen in `arguments`, and finds what `environment` gives it.
+//!
+//! Steps are timed and summed up in `steps`.
 
+mod arguments;
 mod counts;
+mod environment;
 mod programs;
+mod steps;
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::time::{Duration, Instant};
 
 use crate::args::TestOptions;
-use crate::browser::Browser;
 use crate::error::Error;
-use crate::servers::Servers;
-use crate::tools::{Tools, WASM_TARGET};
+use crate::tools::WASM_TARGET;
 use crate::{browser, command, dist, npm, report, servers, tools, workspace};
+use arguments::{choose_inputs, packages_in, root_test_arguments, rule_arguments, tests_in};
 use counts::Counts;
+use environment::Environment;
+use steps::{Done, not_passed};
 
 /// The page's package, which is the root of the workspace.
 const PAGE: &str = "agent-feed";
+
 /// The tests of the root package that hold the project's rules. They need no build of the page, so they run early.
 const RULES: &str = "rules";
+
 /// Tests of the root package with this prefix drive a whole browser, and run last.
 const END_TO_END: &str = "end_to_end";
+
 /// The step of those, which wait for browsers half of the time: on two cores three at once take 7 minutes in place of 9.
 const BY_BROWSER: &str = "end to end";
+
 /// How many tests of a program run at once.
 const THREADS: &str = "RUST_TEST_THREADS";
+
 /// Tests with this name run inside the browser.
 const IN_BROWSER: &str = "web";
 
@@ -59,13 +70,6 @@ struct Run<'a> {
     options: &'a TestOptions,
     done: Vec<Done>,
     counts: Counts,
-}
-
-struct Done {
-    name: String,
-    elapsed: Duration,
-    counts: Counts,
-    succeeded: bool,
 }
 
 /// Where property tests begin to choose their inputs; without it each run begins elsewhere.
@@ -320,109 +324,6 @@ impl Run<'_> {
             Err(not_passed(name, &why, &cargo))
         })
     }
-
-    fn timed<T>(
-        &mut self,
-        name: &str,
-        step: impl FnOnce(&mut Counts) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        report::say(&format!("── {name}"));
-        let started = Instant::now();
-        let mut counts = Counts::default();
-        let outcome = step(&mut counts);
-        self.counts.passed += counts.passed;
-        self.counts.failed += counts.failed;
-        self.counts.ignored += counts.ignored;
-        self.done.push(Done {
-            name: name.to_owned(),
-            elapsed: started.elapsed(),
-            counts,
-            succeeded: outcome.is_ok(),
-        });
-        outcome
-    }
-
-    /// The last line stands alone, so that other programs find it.
-    fn print_summary(&self) {
-        println!();
-        for step in &self.done {
-            let mark = if step.succeeded { "ok    " } else { "FAILED" };
-            let tests = match step.counts {
-                Counts {
-                    passed: 0,
-                    failed: 0,
-                    ignored: 0,
-                } => String::new(),
-                counts => counts.to_string(),
-            };
-            println!(
-                "{mark} {:<26} {:>8}  {tests}",
-                step.name,
-                report::duration(step.elapsed)
-            );
-        }
-        println!(
-            "\n{} passed, {} failed",
-            self.counts.passed, self.counts.failed
-        );
-    }
-}
-
-/// What tests find in their environment.
-struct Environment<'a> {
-    root: &'a Path,
-    servers: &'a Servers,
-    /// The folder of axe-core.
-    axe: Option<PathBuf>,
-    tools: &'a Tools,
-    browser: &'a Browser,
-    program: &'a Path,
-}
-
-impl Environment<'_> {
-    /// As variables.
-    fn settings(&self) -> Result<Vec<(&'static str, OsString)>, Error> {
-        let browser =
-            browser::write_webdriver_json(self.browser, &workspace::scratch_dir(self.root)?)?;
-        let axe = self.axe.as_ref().map(|axe| axe.join("axe.min.js"));
-        let mut settings = vec![
-            ("PATH", workspace::path_with(&self.tools.bin_dirs)?),
-            ("TURNREEL_BIN", self.program.into()),
-            ("TURNREEL_CHROME", self.browser.chrome.clone().into()),
-            ("CHROMEDRIVER", self.browser.driver.clone().into()),
-            ("WASM_BINDGEN_TEST_WEBDRIVER_JSON", browser.into()),
-            // The runner's own limit, 20 s, is short for a busy machine.
-            ("WASM_BINDGEN_TEST_TIMEOUT", "300".into()),
-        ];
-        let found = [
-            ("TURNREEL_AXE", axe),
-            ("TURNREEL_POSTGRES_BIN", self.servers.postgres_bin.clone()),
-            ("TURNREEL_MOTO", self.servers.moto.clone()),
-        ];
-        let found = found.into_iter();
-        settings.extend(found.filter_map(|(name, path)| Some((name, path?.into()))));
-        Ok(settings)
-    }
-}
-
-/// What property tests try.
-fn choose_inputs(command: &mut Command, is_full: bool) {
-    if is_full {
-        command.env("TURNREEL_FULL", "1");
-    } else if std::env::var_os(SEED).is_none() {
-        // What a change breaks is seen in its own run; what chance finds belongs to the long one.
-        command.env(SEED, "1");
-    }
-}
-
-fn not_passed(name: &str, why: &str, command: &Command) -> Error {
-    Error::Failed {
-        what: format!("pass the step \"{name}\""),
-        why: format!(
-            "{why}\nTo repeat it: {}",
-            command::line_with_environment(command)
-        ),
-    }
 }
 
 /// Compiles tests, and runs none.
@@ -430,51 +331,6 @@ fn compile(root: &Path, arguments: &[String]) -> Result<(), Error> {
     let mut cargo = command::cargo();
     cargo.args(arguments).arg("--no-run").current_dir(root);
     command::run(&mut cargo).map_err(|_| not_passed("compile the tests", "see above", &cargo))
-}
-
-fn rule_arguments() -> Vec<String> {
-    root_test_arguments(&[RULES.to_owned()])
-}
-
-fn root_test_arguments(tests: &[String]) -> Vec<String> {
-    let fixed = ["test", "--no-fail-fast", "--package", PAGE]
-        .into_iter()
-        .map(str::to_owned);
-    fixed
-        .chain(
-            tests
-                .iter()
-                .flat_map(|test| ["--test".to_owned(), test.clone()]),
-        )
-        .collect()
-}
-
-/// Packages of a folder. A package here has the name of its folder.
-fn packages_in(folder: &Path) -> Result<Vec<String>, Error> {
-    names_in(folder, |path| path.join("Cargo.toml").is_file())
-}
-
-/// Names of a package's integration tests.
-fn tests_in(package_dir: &Path) -> Result<Vec<String>, Error> {
-    names_in(&package_dir.join("tests"), |path| {
-        path.extension().is_some_and(|extension| extension == "rs")
-            || path.join("main.rs").is_file()
-    })
-}
-
-/// Stems of the entries of a folder, in order.
-fn names_in(folder: &Path, keep: impl Fn(&Path) -> bool) -> Result<Vec<String>, Error> {
-    let entries =
-        std::fs::read_dir(folder).map_err(|source| Error::file("read a folder", folder, source))?;
-    let paths = entries
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| keep(path));
-    let mut names: Vec<String> = paths
-        .filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned()))
-        .collect();
-    names.sort();
-    Ok(names)
 }
 
 #[cfg(test)]
