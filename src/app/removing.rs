@@ -62,11 +62,7 @@ enum Step {
 impl Page {
     /// Asks whether sessions are to be removed; keys go on at the row `beside` them.
     pub(super) fn ask_to_remove(&self, ids: &[String], beside: Option<String>) {
-        let state = self.state;
-        if !state.may_remove.get_untracked() {
-            return;
-        }
-        let named: Vec<Named> = state.rows.with_untracked(|rows| {
+        let named: Vec<Named> = self.state.rows.with_untracked(|rows| {
             let known = ids.iter().filter_map(|id| rows.get(id));
             known.map(|row| Named::of(row)).collect()
         });
@@ -75,14 +71,9 @@ impl Page {
 
     /// The same of the session that is open; the list may not have it, or not yet.
     pub(super) fn ask_to_remove_open(&self) {
-        let state = self.state;
-        if !state.may_remove.get_untracked() {
-            return;
-        }
-        if let Open::Session(id) = state.open.get_untracked() {
-            let named = state
-                .rows
-                .with_untracked(|rows| rows.get(&id).map(|row| Named::of(row)));
+        if let Open::Session(id) = self.state.open.get_untracked() {
+            let rows = self.state.rows;
+            let named = rows.with_untracked(|rows| rows.get(&id).map(|row| Named::of(row)));
             let named = named.unwrap_or_else(|| Named {
                 name: id.clone(),
                 id,
@@ -94,7 +85,7 @@ impl Page {
 
     fn ask_about(&self, named: Vec<Named>, beside: Option<String>) {
         let state = self.state;
-        if !named.is_empty() {
+        if state.may_remove.get_untracked() && !named.is_empty() {
             state.removing.set(Some(Asked {
                 sessions: named,
                 step: Step::Asking,

@@ -128,7 +128,6 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
         span()
             .class("sessions__count")
             .child((span().child(count), to_waiting, running)),
-        choose_button(state),
         list_button(state, false),
     ));
     let field = input()
@@ -178,8 +177,10 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
         span()
             .class("sessions__today")
             .child(move || spent_today(state)),
-        // Where it stands in any window, so that the tab key goes as the eye does.
-        help_button(),
+        // Where they stand in any window, so that the tab key goes as the eye does.
+        span()
+            .class("sessions__tools")
+            .child((choose_button(state), help_button())),
     ));
     let note = move || connection_note(state);
     let refused = move || {
@@ -218,14 +219,15 @@ fn help_button() -> impl IntoView {
 fn choose_button(state: State) -> impl IntoView {
     button()
         .attr("type", "button")
-        .class("link sessions__choose")
+        .class("icon-button sessions__choose")
+        .attr("aria-label", "Choose sessions to watch together")
         .attr("title", "Choose sessions to watch together")
         .attr("aria-pressed", move || state.choosing.get().to_string())
         .on(ev::click, move |_| match state.choosing.get_untracked() {
             true => leave_choice(state),
             false => state.choosing.set(true),
         })
-        .child("Choose")
+        .child(glyph::check())
 }
 
 /// None is chosen, and a press on a row opens it.

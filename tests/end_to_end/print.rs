@@ -323,6 +323,10 @@ fn what_a_request_is_answered_by_is_not_printed() {
             tab.goto(&server.page_of(session)).await;
             let asks = "!!__test.visible('.ask .button')";
             tab.wait_for("what answers", CATCH_UP_LIMIT, asks).await;
+            // How it looks on paper comes behind the first rows.
+            let for_paper = "__test.feed().shadowRoot.adoptedStyleSheets.some((sheet) => [...sheet.cssRules].some((rule) => rule.conditionText === 'print' && rule.cssText.includes('print-head')))";
+            tab.wait_for("the styles for paper", CATCH_UP_LIMIT, for_paper)
+                .await;
             tab.run("matchMedia('print').addEventListener('change', (media) => { if (media.matches) window.printed = [__test.one('.ask').innerText, __test.all('.ask :is(button, summary, .field)').filter((it) => it.checkVisibility()).length]; })").await;
             let paper = tab.pdf().await;
             assert!(paper.starts_with(b"%PDF"), "the browser prints");

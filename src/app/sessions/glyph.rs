@@ -56,6 +56,15 @@ pub(super) fn search() -> AnyView {
     )
 }
 
+/// A box that is ticked.
+pub(super) fn check() -> AnyView {
+    drawn(
+        "glyph",
+        "M4.500 2.500h7a2 2 0 0 1 2 2v7a2 2 0 0 1-2 2h-7a2 2 0 0 1-2-2v-7a2 2 0 0 1 2-2Z",
+        "m5.300 8.200 1.900 1.900 3.600-4",
+    )
+}
+
 /// A question mark in a ring.
 pub(super) fn question() -> AnyView {
     drawn(

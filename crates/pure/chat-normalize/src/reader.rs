@@ -254,17 +254,7 @@ impl Core {
                 } else if self.dialect.is_none() {
                     self.dialect = told.or_else(|| self.detector.settled());
                 }
-                if self.named.is_none() {
-                    let text = event_data(text).unwrap_or(text);
-                    for value in &parse_line(text).values {
-                        match Dialect::ClaudeStream.naming(value) {
-                            Naming::Before(id) => self.called = Some(id.to_owned()),
-                            _ => {
-                                self.named = self.named.take().or_else(|| native_session_id(value))
-                            }
-                        }
-                    }
-                }
+                self.look_for_name(event_data(text).unwrap_or(text));
             }
             HeldLine::Zeros => self.detector.other(held.line_no, "nothing but zero bytes"),
             HeldLine::TooLong => self
@@ -286,7 +276,29 @@ impl Core {
         }
     }
 
+    /// Takes note of the session that what stands in a text names, unless one is known.
+    fn look_for_name(&mut self, text: &str) {
+        if self.named.is_some() {
+            return;
+        }
+        for value in &parse_line(text).values {
+            match Dialect::ClaudeStream.naming(value) {
+                Naming::Before(id) => self.called = Some(id.to_owned()),
+                _ => self.named = self.named.take().or_else(|| native_session_id(value)),
+            }
+        }
+    }
+
     fn start(&mut self, dialect: Dialect) {
+        if self.named.is_none() {
+            // A value over several lines may name it, too.
+            let texts = self.held.iter().filter_map(|held| match &held.line {
+                HeldLine::Text { text, .. } => Some(text.as_ref()),
+                HeldLine::Zeros | HeldLine::TooLong => None,
+            });
+            let whole = texts.collect::<Vec<_>>().join("\n");
+            self.look_for_name(&whole);
+        }
         let native_id = self.named.clone().or_else(|| self.called.clone());
         let wanted = self.context.session_id.as_ref().or(native_id.as_ref());
         let session_id = match wanted {

@@ -91,6 +91,12 @@ fn a_record_printed_behind_one_that_names_no_session_takes_nothing_from_it() {
     let told = told(&read.events);
     assert!(told.contains(&"notice First".to_owned()), "{told:?}");
     assert!(told.contains(&"notice Second".to_owned()), "{told:?}");
+    // It may name the session.
+    let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}"#;
+    let made = r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Hi"}}}}"#;
+    let read = crate::support::read(format!("{hello}\n{}\n", printed(made)).as_bytes());
+    assert_eq!(read.dialect, Some(Dialect::Acp));
+    assert!(read.events.iter().all(|event| event.session_id == "s1"));
 }
 
 /// What a program says in brackets may hold what looks like a record.
