@@ -4,6 +4,7 @@
 use crate::SHORT;
 use crate::browser::Tab;
 use crate::made_logs::Writer;
+use crate::overview::{begun, events};
 use crate::server::{Server, n_logged};
 use crate::sessions::{CATCH_UP_LIMIT, pipe_all, with_server};
 
@@ -159,5 +160,41 @@ fn the_open_session_is_removed_from_its_menu_and_who_looks_on_is_told() {
         for tab in [&tab, &other] {
             tab.expect_problems("404");
         }
+    });
+}
+
+#[test]
+fn a_session_at_work_goes_only_with_another_yes() {
+    with_server("removing-working", 120, async |visit, program| {
+        let server = Server::start(&program).await;
+        let events = events("works", 0, &begun("It works"));
+        server.send("works", &events).await;
+        let tab = visit.tab("list").await;
+        tab.look(false, (1440, 900)).await;
+        tab.goto(&format!("{}/#token={}", server.url, server.token))
+            .await;
+        wait_for_list(&tab, "works").await;
+        tab.run(&format!("{ROWS}.focus(); await __test.frames(2);"))
+            .await;
+        tab.press("Delete").await;
+        tab.wait_for("the question", SHORT, &format!("!!{DIALOG}"))
+            .await;
+        tab.click(&button("Remove")).await;
+        let again = button("Remove all the same");
+        let asked =
+            format!("!!{DIALOG} && !!{again} && document.activeElement?.textContent === 'Cancel'");
+        tab.wait_for("the second question, where keys do no harm", SHORT, &asked)
+            .await;
+        // The other half of a double click answers what was asked before.
+        tab.run(&format!(
+            "{again}.dispatchEvent(new MouseEvent('click', {{ detail: 2, bubbles: true, cancelable: true }})); await __test.frames(20);"
+        ))
+        .await;
+        let still: bool = tab.eval(&asked).await;
+        assert!(still, "nothing was answered");
+        assert!(n_logged(server.data(), "works") > 0, "nothing was removed");
+        tab.click(&again).await;
+        wait_for_list(&tab, "").await;
+        tab.expect_problems("409");
     });
 }
