@@ -86,7 +86,7 @@ fn since_when_a_call_runs_stands_where_others_have_how_long_they_took() {
 fn wide() -> String {
     let mut writer = Writer::new("wide");
     let place = json!({"turnId": "t1", "responseId": "r1"});
-    let row = |of: &str| format!("|{}|\n", vec![of; 9].join("|"));
+    let row = |of: &str| format!("|{}|\n", [of; 9].join("|"));
     let table = [row("a"), row("--"), row("1234567890")].concat();
     let code = format!("```\nlet a = \"{}\";\n```", "x".repeat(100));
     let text = format!(
