@@ -105,7 +105,12 @@ fn what_several_sources_tell_one_log_while_they_go_on_stands_once() {
 #[test]
 fn what_stands_masked_in_the_log_is_not_told_again() {
     let (mut wrong, mut n_masked) = (Vec::new(), 0);
-    for run in runs() {
+    let runs = runs();
+    if runs.is_empty() {
+        // There are no recordings here, as was said.
+        return;
+    }
+    for run in runs {
         if run.name.ends_with("/compact") || run.name.ends_with("/controls") {
             continue;
         }
