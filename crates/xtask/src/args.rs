@@ -50,6 +50,9 @@ Arguments:
 Options:
   --full       Run the long tests, too (sets TURNREEL_FULL=1)
 
+Up to three tests that fail in a step are run once more, alone; those that pass then are named at the end, and fail nothing.
+With --full none is run again.
+
 The last line is `N passed, N failed`.
 ";
 

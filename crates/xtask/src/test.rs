@@ -6,6 +6,7 @@
 //!
 //! Steps are timed and summed up in `steps`.
 
+mod again;
 mod arguments;
 mod counts;
 mod environment;
@@ -19,6 +20,7 @@ use crate::args::TestOptions;
 use crate::error::Error;
 use crate::tools::WASM_TARGET;
 use crate::{browser, command, dist, npm, report, servers, tools, workspace};
+use again::Failed;
 use arguments::{choose_inputs, packages_in, root_test_arguments, rule_arguments, tests_in};
 use counts::Counts;
 use environment::Environment;
@@ -50,6 +52,7 @@ pub(crate) fn run(options: &TestOptions) -> Result<ExitCode, Error> {
         options,
         done: Vec::new(),
         counts: Counts::default(),
+        late: Vec::new(),
     };
     let outcome = run.all_steps();
     if let Err(error) = &outcome {
@@ -70,6 +73,8 @@ struct Run<'a> {
     options: &'a TestOptions,
     done: Vec<Done>,
     counts: Counts,
+    /// Tests that failed among others and passed alone.
+    late: Vec<String>,
 }
 
 /// Where property tests begin to choose their inputs; without it each run begins elsewhere.
@@ -228,7 +233,7 @@ impl Run<'_> {
         let (root, filters) = (self.root.clone(), self.options.filters.clone());
         let is_full = self.options.full;
         let settings = environment.settings()?;
-        self.timed(name, |counts| {
+        let late = self.timed(name, |counts| {
             let mut found = Vec::new();
             for arguments in arguments {
                 found.extend(programs::compiled(&root, arguments)?);
@@ -237,9 +242,13 @@ impl Run<'_> {
                 command.envs(settings.iter().cloned());
                 choose_inputs(command, is_full);
             };
-            let failed = programs::run(found, &filters, &set, counts);
+            let mut ended = programs::run(found, &filters, &set, counts);
+            if !is_full {
+                ended.run_again(&set, counts);
+            }
+            let failed = ended.lines();
             if failed.is_empty() {
-                return Ok(());
+                return Ok(ended.late);
             }
             Err(Error::Failed {
                 what: format!("pass the step \"{name}\""),
@@ -249,7 +258,9 @@ impl Run<'_> {
                     failed.join("\n           ")
                 ),
             })
-        })
+        })?;
+        self.late.extend(late);
+        Ok(())
     }
 
     fn page_arguments(&self, tests: &[String]) -> Vec<String> {
@@ -297,32 +308,47 @@ impl Run<'_> {
         filters: &[String],
         environment: Option<&Environment<'_>>,
     ) -> Result<(), Error> {
-        let mut cargo = command::cargo();
-        cargo.args(arguments).current_dir(&self.root);
-        if !filters.is_empty() {
-            cargo.arg("--").args(filters);
-        }
-        choose_inputs(&mut cargo, self.options.full);
-        if let Some(environment) = environment {
-            cargo.envs(environment.settings()?);
-        }
-        if name == BY_BROWSER && std::env::var_os(THREADS).is_none() {
-            cargo.env(
-                THREADS,
-                (std::thread::available_parallelism().map_or(1, usize::from) + 1).to_string(),
-            );
-        }
-        self.timed(name, |counts| {
-            let status = command::run_reading(&mut cargo, |line| counts.add_line(line))?;
+        let is_full = self.options.full;
+        let settings = environment.map(Environment::settings).transpose()?;
+        let root = self.root.clone();
+        let told = |names: &[String]| {
+            let mut cargo = command::cargo();
+            cargo.args(arguments).current_dir(&root);
+            if !names.is_empty() {
+                cargo.arg("--").args(names);
+            }
+            choose_inputs(&mut cargo, is_full);
+            cargo.envs(settings.iter().flatten().cloned());
+            if name == BY_BROWSER && std::env::var_os(THREADS).is_none() {
+                let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
+                cargo.env(THREADS, (n_cores + 1).to_string());
+            }
+            cargo
+        };
+        let mut cargo = told(filters);
+        let late = self.timed(name, |counts| {
+            let mut failed = Failed::default();
+            let status = command::run_reading(&mut cargo, |line| {
+                counts.add_line(line);
+                failed.add_line(line);
+            })?;
             if status.success() {
-                return Ok(());
+                return Ok(Vec::new());
+            }
+            if let Some(names) = failed.alone(counts).filter(|_| !is_full) {
+                report::say("What failed among others is run once more, alone");
+                if command::run(&mut told(&names)).is_ok() {
+                    return Ok(failed.passed(counts));
+                }
             }
             let why = match counts.failed {
                 0 => "see above".to_owned(),
                 n_failed => format!("{n_failed} failed"),
             };
             Err(not_passed(name, &why, &cargo))
-        })
+        })?;
+        self.late.extend(late);
+        Ok(())
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::Value;
 
 use super::THREADS;
+use super::again::Failed;
 use super::counts::Counts;
 use crate::error::Error;
 use crate::{command, report};
@@ -87,21 +88,60 @@ pub(super) fn compiled(root: &Path, arguments: &[String]) -> Result<Vec<Program>
     Ok(said.lines().filter_map(Program::from_message).collect())
 }
 
-/// Runs them and counts; what a program says is printed when it has ended, as a whole. Those that failed are given, as they can
-/// be repeated.
+/// What came of test programs.
+#[derive(Default)]
+pub(super) struct Ended {
+    /// Programs of which tests failed, and which.
+    failed: Vec<(Program, Failed)>,
+    /// Tests that failed among others and passed alone.
+    pub(super) late: Vec<String>,
+}
+
+impl Ended {
+    /// How each that failed is repeated.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let programs = self.failed.iter();
+        programs.map(|(program, _)| program.arguments()).collect()
+    }
+
+    /// Runs what failed once more, alone, where it is little.
+    pub(super) fn run_again(
+        &mut self,
+        environment: &(dyn Fn(&mut Command) + Sync),
+        counts: &mut Counts,
+    ) {
+        let mut failed = Failed::default();
+        self.failed.iter().for_each(|(_, of)| failed.add(of));
+        if failed.alone(counts).is_none() {
+            return;
+        }
+        report::say("What failed among others is run once more, alone");
+        self.failed.retain(|(program, failed)| {
+            let (said, succeeded) = ended(program, &failed.arguments(), environment);
+            report::say(&format!("{} {}", program.package, program.target));
+            print!("{said}");
+            if succeeded {
+                self.late.extend(failed.passed(counts));
+            }
+            !succeeded
+        });
+    }
+}
+
+/// Runs them and counts; what a program says is printed when it has ended, as a whole.
 pub(super) fn run(
     programs: Vec<Program>,
     filters: &[String],
     environment: &(dyn Fn(&mut Command) + Sync),
     counts: &mut Counts,
-) -> Vec<String> {
+) -> Ended {
     let (mut waiting, computing): (Vec<_>, Vec<_>) = programs
         .into_iter()
         .partition(|program| program.folder.to_string_lossy().contains(WAITING));
     waiting.sort_by_key(|program| !program.is_longest());
     let left: VecDeque<Program> = waiting.into_iter().chain(computing).collect();
     let left = Mutex::new(left);
-    let done = Mutex::new((counts, Vec::new()));
+    let done = Mutex::new((counts, Ended::default()));
     std::thread::scope(|scope| {
         let (left, done) = (&left, &done);
         // One begins with those that wait, one with those that compute.
@@ -119,16 +159,20 @@ pub(super) fn run(
                     let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
                     report::say(&format!("{} {}", program.package, program.target));
                     print!("{said}");
-                    said.lines().for_each(|line| done.0.add_line(line));
+                    let mut failed = Failed::default();
+                    for line in said.lines() {
+                        done.0.add_line(line);
+                        failed.add_line(line);
+                    }
                     if !succeeded {
-                        done.1.push(program.arguments());
+                        done.1.failed.push((program, failed));
                     }
                 }
             });
         }
     });
-    let (_, failed) = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    failed
+    let (_, ended) = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    ended
 }
 
 /// What a program said, and whether all was well.

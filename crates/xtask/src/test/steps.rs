@@ -56,6 +56,10 @@ impl Run<'_> {
                 report::duration(step.elapsed)
             );
         }
+        if !self.late.is_empty() {
+            println!("\nFailed among others and passed alone, to be looked into:");
+            self.late.iter().for_each(|name| println!("  {name}"));
+        }
         println!(
             "\n{} passed, {} failed",
             self.counts.passed, self.counts.failed
