@@ -177,6 +177,11 @@ fn the_stories_speak_of_every_provider() {
         Dialect::DroidSession,
         Dialect::Grok,
         Dialect::CursorStream,
+        Dialect::ClineTask,
+        Dialect::ClineSession,
+        Dialect::ClineStream,
+        Dialect::GooseSession,
+        Dialect::GooseStream,
     ];
     for dialect in wanted {
         assert!(spoken.contains(&dialect), "no story of {}", dialect.name());

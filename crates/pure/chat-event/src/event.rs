@@ -11,7 +11,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
 use crate::error::{Error, without_position};
-use crate::json::{Extra, ExtraReader, Json};
+use crate::extra::{Extra, ExtraReader};
+use crate::json::Json;
 use crate::payload::Payload;
 use crate::schema::Key;
 

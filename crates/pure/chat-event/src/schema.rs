@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
-use crate::json::{Extra, ExtraReader};
+use crate::extra::{Extra, ExtraReader};
 
 /// An object key, borrowed from the input where it has no escapes.
 pub(crate) struct Key<'de>(pub(crate) Cow<'de, str>);
@@ -81,7 +81,7 @@ macro_rules! payload_struct {
         pub struct $name {
             $( $(#[$field_doc])* pub $field: $ty, )*
             /// Fields that no rule knows.
-            pub extra: crate::json::Extra,
+            pub extra: crate::extra::Extra,
         }
 
         impl $name {

@@ -1,6 +1,7 @@
 //! A conversation that was set back, as a notice tells it.
 
-use crate::json::{Extra, Json};
+use crate::extra::Extra;
+use crate::json::Json;
 use crate::payload::Notice;
 
 /// The members of a notice that say it.

@@ -32,9 +32,23 @@ mod updates;
 mod usage;
 mod wire;
 
-pub(crate) use beside::AcpSessions;
-pub(crate) use session::Acp;
-pub(crate) use wire::{is_acp, session_of};
+use crate::dialect::{Form, Origin, Profile, Sessions};
+use beside::AcpSessions;
+use session::Acp;
+use wire::{is_acp, session_of};
+
+pub(crate) static PROFILE: Profile = Profile {
+    word: "acp",
+    name: "Agent Client Protocol",
+    form: Form::Lines,
+    origin: Origin::Run,
+    sessions: Sessions::SideBySide(|| Box::<AcpSessions>::default()),
+    tells_turn_end: true,
+    tells_edits_late: false,
+    recognise: is_acp,
+    session_of,
+    make: |context| Box::new(Acp::new(context.prompt.clone())),
+};
 
 /// The word that `raw` events bear.
 const FORMAT: &str = "acp";

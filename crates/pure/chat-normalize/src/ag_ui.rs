@@ -19,10 +19,28 @@ mod activities;
 mod calls;
 mod events;
 mod history;
+mod message;
+mod names;
 mod runs;
+mod subs;
 mod texts;
 
-pub(crate) use events::{AgUi, is_ag_ui, session_of};
+use crate::dialect::{Form, Origin, Profile, Sessions};
+use events::AgUi;
+use names::{is_ag_ui, session_of};
+
+pub(crate) static PROFILE: Profile = Profile {
+    word: "ag-ui",
+    name: "AG-UI",
+    form: Form::Lines,
+    origin: Origin::File,
+    sessions: Sessions::One,
+    tells_turn_end: true,
+    tells_edits_late: false,
+    recognise: is_ag_ui,
+    session_of,
+    make: |context| Box::new(AgUi::new(context.prompt.clone())),
+};
 
 /// The word that `raw` events bear.
 const FORMAT: &str = "ag-ui";

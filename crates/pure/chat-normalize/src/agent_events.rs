@@ -24,8 +24,22 @@ mod out;
 pub use adapter::{AgentEventAdapter, system_event};
 pub use out::{AgentEventsOut, to_agent_events};
 
-pub(crate) use events::AgentEvents;
-pub(crate) use names::{is_agent_event, session_of};
+use crate::dialect::{Form, Origin, Profile, Sessions};
+use events::AgentEvents;
+use names::{is_agent_event, session_of};
+
+pub(crate) static PROFILE: Profile = Profile {
+    word: "agent-events",
+    name: "agent.* events",
+    form: Form::Lines,
+    origin: Origin::File,
+    sessions: Sessions::One,
+    tells_turn_end: false,
+    tells_edits_late: true,
+    recognise: |value| is_agent_event(value).then_some(true),
+    session_of,
+    make: |_| Box::new(AgentEvents::new()),
+};
 
 /// The word that `raw` events bear.
 const FORMAT: &str = "agent-events";

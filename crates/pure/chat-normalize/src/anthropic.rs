@@ -12,5 +12,19 @@ pub(crate) mod server_tools;
 mod shapes;
 mod stream;
 
-pub(crate) use messages::AnthropicMessages;
-pub(crate) use shapes::{is_of, session_of};
+use crate::dialect::{Form, Origin, Profile, Sessions};
+use messages::AnthropicMessages;
+use shapes::{is_of, session_of};
+
+pub(crate) static PROFILE: Profile = Profile {
+    word: "anthropic-messages",
+    name: "Anthropic Messages",
+    form: Form::Document,
+    origin: Origin::File,
+    sessions: Sessions::One,
+    tells_turn_end: true,
+    tells_edits_late: false,
+    recognise: is_of,
+    session_of,
+    make: |context| Box::new(AnthropicMessages::new(context.prompt.clone())),
+};

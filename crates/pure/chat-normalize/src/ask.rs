@@ -1,10 +1,11 @@
 //! What a person was asked and has not answered yet, in sources that tell request and answer in lines of their own.
 
-use chat_event::payload::{PermissionResolved, QuestionResolved};
+use chat_event::payload::{PermissionResolved, QuestionOption, QuestionResolved};
 use chat_event::{Extra, Json};
 use serde_json::Value;
 
 use crate::emit::{Emitter, Place};
+use crate::value::{str_of, text_of};
 
 /// What waits for an answer.
 #[derive(Debug)]
@@ -47,5 +48,14 @@ impl Ask {
     /// The id of the event that tells the answer.
     pub(crate) fn answer_id(&self) -> String {
         format!("{}:answer", self.request_id)
+    }
+}
+
+/// What a person may choose: `{label, description?}`.
+pub(crate) fn option_of(said: &Value) -> QuestionOption {
+    QuestionOption {
+        label: str_of(said, "label").unwrap_or("").to_owned(),
+        description: text_of(said, "description").map(str::to_owned),
+        extra: Extra::default(),
     }
 }

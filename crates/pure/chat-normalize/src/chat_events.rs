@@ -10,12 +10,25 @@ use chat_event::{ChatEvent, Payload};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::dialect::Normalizer;
+use crate::dialect::{Form, Normalizer, Origin, Profile, Sessions};
 use crate::emit::Emitter;
 use crate::value::{list_of, str_of};
 
+pub(crate) static PROFILE: Profile = Profile {
+    word: "chat-events",
+    name: "ChatEvent JSONL",
+    form: Form::Lines,
+    origin: Origin::Log,
+    sessions: Sessions::One,
+    tells_turn_end: true,
+    tells_edits_late: false,
+    recognise: is_chat_event,
+    session_of: |_| None,
+    make: |context| Box::new(ChatEvents::new(context.session_id.is_some())),
+};
+
 /// Whether a value is a ChatEvent, and whether that is sure.
-pub(crate) fn is_chat_event(value: &Value) -> Option<bool> {
+fn is_chat_event(value: &Value) -> Option<bool> {
     let has = |key: &str| value.get(key).is_some();
     if let Some(first) = list_of(value, "events").first()
         && !has("type")

@@ -11,10 +11,36 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::claude::{self, ClaudeStream};
-use crate::dialect::Normalizer;
+use crate::dialect::{Form, Normalizer, Origin, Profile, Sessions};
 use crate::emit::Emitter;
 use crate::reader::Context;
 use crate::value::{count_of, str_of, text_of};
+
+pub(crate) static AMP: Profile = Profile {
+    word: "amp-stream",
+    name: "Amp stream JSON",
+    form: Form::Lines,
+    origin: Origin::Run,
+    sessions: Sessions::One,
+    tells_turn_end: true,
+    tells_edits_late: false,
+    recognise: is_amp,
+    session_of: |_| None,
+    make: |context| Box::new(ClaudeLike::amp(context)),
+};
+
+pub(crate) static QWEN: Profile = Profile {
+    word: "qwen-stream",
+    name: "Qwen Code stream-json",
+    form: Form::Lines,
+    origin: Origin::Run,
+    sessions: Sessions::One,
+    tells_turn_end: true,
+    tells_edits_late: false,
+    recognise: is_qwen,
+    session_of: |_| None,
+    make: |context| Box::new(ClaudeLike::qwen(context)),
+};
 
 /// Whose stream it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +59,7 @@ impl Whose {
 }
 
 /// Whether a line is of Qwen Code.
-pub(crate) fn is_qwen(value: &Value) -> Option<bool> {
+fn is_qwen(value: &Value) -> Option<bool> {
     let has = |key: &str| value.get(key).is_some();
     let begins = str_of(value, "type") == Some("system") && has("qwen_code_version");
     if begins && has("session_id") {
@@ -47,7 +73,7 @@ pub(crate) fn is_qwen(value: &Value) -> Option<bool> {
 }
 
 /// Whether a line is of Amp: its threads are called `T-` and a UUID.
-pub(crate) fn is_amp(value: &Value) -> Option<bool> {
+fn is_amp(value: &Value) -> Option<bool> {
     let thread = text_of(value, "session_id")?.strip_prefix("T-")?;
     let fits = |c: char| c.is_ascii_hexdigit() || c == '-';
     let is = thread.len() >= 32

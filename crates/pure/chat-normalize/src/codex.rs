@@ -10,6 +10,7 @@ mod changes;
 mod collab;
 mod content;
 mod exec;
+mod given;
 mod items;
 mod outcome;
 mod reviews;
@@ -20,18 +21,60 @@ mod tokens;
 mod tools;
 mod turn_diff;
 
-pub(crate) use app_server::{CodexAppServer, Threads, is_app_server_line};
 pub(crate) use changes::{Files, of_item, of_patch_text};
-pub(crate) use exec::{CodexExec, is_exec_line, is_numbered};
-pub(crate) use rollout::{CodexRollout, is_rollout_line};
+pub(crate) use exec::is_numbered;
 pub(crate) use tools::kind as tool_kind;
 
 use serde_json::Value;
 
+use crate::dialect::{Form, Origin, Profile, Sessions};
 use crate::value::text_of;
+use app_server::{CodexAppServer, Threads, is_app_server_line};
+use exec::{CodexExec, is_exec_line};
+use rollout::{CodexRollout, is_rollout_line};
+
+pub(crate) static EXEC: Profile = Profile {
+    word: "codex-exec",
+    name: "Codex exec JSON",
+    form: Form::Lines,
+    origin: Origin::Run,
+    sessions: Sessions::One,
+    tells_turn_end: true,
+    tells_edits_late: true,
+    recognise: |value| is_exec_line(value).then_some(true),
+    session_of,
+    make: |context| Box::new(CodexExec::new(context)),
+};
+
+pub(crate) static ROLLOUT: Profile = Profile {
+    word: "codex-rollout",
+    name: "Codex rollout",
+    form: Form::Lines,
+    origin: Origin::File,
+    sessions: Sessions::One,
+    // Up to 0.7x neither begins nor ends are in it; where there are begins, more comes until the end.
+    tells_turn_end: false,
+    tells_edits_late: true,
+    recognise: is_rollout_line,
+    session_of,
+    make: |_| Box::new(CodexRollout::new()),
+};
+
+pub(crate) static APP_SERVER: Profile = Profile {
+    word: "codex-app-server",
+    name: "Codex app-server JSON-RPC",
+    form: Form::Lines,
+    origin: Origin::Run,
+    sessions: Sessions::SideBySide(|| Box::<Threads>::default()),
+    tells_turn_end: true,
+    tells_edits_late: true,
+    recognise: is_app_server_line,
+    session_of,
+    make: |_| Box::new(CodexAppServer::new()),
+};
 
 /// The thread a line names.
-pub(crate) fn session_of(value: &Value) -> Option<String> {
+fn session_of(value: &Value) -> Option<String> {
     if is_exec_line(value) {
         return text_of(value, "thread_id").map(str::to_owned);
     }

@@ -31,7 +31,7 @@ use chat_event::payload::{ErrorEvent, Interrupt, Usage};
 use serde_json::{Value, json};
 
 use crate::codex::Files;
-use crate::dialect::Normalizer;
+use crate::dialect::{Form, Normalizer, Origin, Profile, Sessions};
 use crate::emit::Emitter;
 use crate::set_back::Standing;
 use crate::track::{Said, Track, ended};
@@ -39,10 +39,23 @@ use crate::value::{count_of, list_of, millis_of_rfc3339, str_of, text_of};
 use asks::Asks;
 use pieces::{Open, Written};
 
+pub(crate) static PROFILE: Profile = Profile {
+    word: "copilot",
+    name: "Copilot CLI events",
+    form: Form::Lines,
+    origin: Origin::File,
+    sessions: Sessions::One,
+    tells_turn_end: false,
+    tells_edits_late: false,
+    recognise: is_of,
+    session_of,
+    make: |_| Box::new(Copilot::new()),
+};
+
 const FORMAT: &str = "copilot";
 
 /// Whether a line is of this dialect.
-pub(crate) fn is_of(value: &Value) -> Option<bool> {
+fn is_of(value: &Value) -> Option<bool> {
     let kind = str_of(value, "type")?;
     let is = (kind.contains('.') || kind == "abort")
         && value.get("data").is_some_and(Value::is_object)
@@ -53,7 +66,7 @@ pub(crate) fn is_of(value: &Value) -> Option<bool> {
 }
 
 /// The session a line names.
-pub(crate) fn session_of(value: &Value) -> Option<String> {
+fn session_of(value: &Value) -> Option<String> {
     is_of(value)?;
     text_of(value.get("data")?, "sessionId").map(str::to_owned)
 }

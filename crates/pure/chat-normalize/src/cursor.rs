@@ -19,7 +19,7 @@ use chat_event::Extra;
 use chat_event::payload::{ErrorEvent, SessionStart, TurnEnd, Usage};
 use serde_json::{Map, Value};
 
-use crate::dialect::Normalizer;
+use crate::dialect::{Form, Normalizer, Origin, Profile, Sessions};
 use crate::emit::Emitter;
 use crate::reader::Context;
 use crate::run_track::RunTrack;
@@ -27,10 +27,23 @@ use crate::speech::{Kind, Part};
 use crate::track::{Said, ended};
 use crate::value::{count_of, is_true, list_of, millis, str_of, text_of};
 
+pub(crate) static PROFILE: Profile = Profile {
+    word: "cursor-stream",
+    name: "Cursor stream-json",
+    form: Form::Lines,
+    origin: Origin::Run,
+    sessions: Sessions::One,
+    tells_turn_end: true,
+    tells_edits_late: false,
+    recognise: is_of,
+    session_of: |_| None,
+    make: |context| Box::new(Cursor::new(context)),
+};
+
 const FORMAT: &str = "cursor";
 
 /// Whether a line is of this dialect.
-pub(crate) fn is_of(value: &Value) -> Option<bool> {
+fn is_of(value: &Value) -> Option<bool> {
     let has = |key: &str| value.get(key).is_some();
     if has("uuid") || has("parent_tool_use_id") || has("parentUuid") || has("jsonrpc") {
         return None;

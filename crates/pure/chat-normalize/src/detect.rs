@@ -3,83 +3,22 @@
 //! Keys are looked for, never prefixes: their order differs from version to version. The tests follow the table in the
 //! project's notes on formats, checked against Claude Code 1.0.128 to 2.1.330.
 
-use std::fmt;
+mod not_a_session;
+mod quoted;
 
-use chat_event::jsonl::{LineContent, LineSplitter, foreign_format};
+pub use not_a_session::NotASession;
+pub(crate) use not_a_session::foreign;
+
+use chat_event::jsonl::{LineContent, LineSplitter};
 use serde_json::Value;
 
-use crate::dialect::{Dialect, Form, TABLE};
+use crate::dialect::{Dialect, Form};
 use crate::parse::{event_data, is_event_field, parse_document, parse_line};
+use not_a_session::describe;
+use quoted::Quoted;
 
 /// How much of a source is looked at before it is called no session.
 pub const HEAD_BYTES: usize = 64 * 1024;
-
-/// Why a source is not read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotASession {
-    /// The line that shows it, from 1; 0 where the source is none of lines.
-    pub line: u64,
-    /// What that line is, or the source.
-    pub found: String,
-}
-
-impl NotASession {
-    /// Where it shows and what stands there, without the formats that are read.
-    pub fn place(&self) -> String {
-        match self.line {
-            0 => format!("not a session log: it is {}", self.found),
-            line => format!("not a session log: line {line} is {}", self.found),
-        }
-    }
-
-    /// The formats that are read, by their names.
-    pub fn formats() -> String {
-        let names: Vec<&str> = Dialect::all().map(Dialect::name).collect();
-        names.join(", ")
-    }
-}
-
-impl fmt::Display for NotASession {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (place, formats) = (self.place(), NotASession::formats());
-        write!(f, "{place}; formats read are {formats}")
-    }
-}
-
-impl std::error::Error for NotASession {}
-
-/// First bytes of files that somebody may take for a log, and what they are.
-const MAGIC: &[(&[u8], &str)] = &[
-    (b"\x89PNG", "a PNG picture"),
-    (b"\xff\xd8\xff", "a JPEG picture"),
-    (b"GIF8", "a GIF picture"),
-    (b"%PDF-", "a PDF document"),
-    (b"SQLite format 3\0", "an SQLite database"),
-    (b"\x7fELF", "a program"),
-    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
-    (b"PK\x05\x06", "an empty zip archive"),
-    (
-        b"<!DOCTYPE html",
-        "a web page without a session; of pages those are read that Turnreel exported",
-    ),
-    (
-        b"<!doctype html",
-        "a web page without a session; of pages those are read that Turnreel exported",
-    ),
-];
-
-/// What a source is that begins as no log does.
-pub(crate) fn foreign(line: &[u8]) -> Option<NotASession> {
-    let known = || {
-        let mut known = MAGIC.iter();
-        known.find(|(magic, _)| line.starts_with(magic))
-    };
-    let found = foreign_format(line).or_else(|| known().map(|(_, what)| *what))?;
-    Some(NotASession {
-        line: 0,
-        found: found.to_owned(),
-    })
-}
 
 /// What the first bytes tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -147,46 +86,6 @@ pub(crate) struct Detector {
     n_own: u64,
     n_parts: u64,
     quoted: Quoted,
-}
-
-/// So many lines of words may stand before a session's first line, as programs print that start it.
-const MAX_WORDS_BEFORE: u64 = 8;
-
-/// Behind more of them so many more lines of JSON than of words show that it is a session, and no text that quotes one.
-const SHOWN_BY: i64 = 8;
-
-/// Whether what speaks for a dialect is a session's, or stands in a text that tells of such.
-#[derive(Debug, Default)]
-struct Quoted {
-    /// Lines of words before the first that speaks for a dialect.
-    n_words_before: u64,
-    /// The dialect that is in doubt.
-    doubted: Option<Dialect>,
-    /// From the line on that speaks for a dialect: how many more lines are JSON than words.
-    lead: i64,
-    has_spoken: bool,
-}
-
-impl Quoted {
-    /// Takes note of a line; `speaks` is whether it is the first that speaks for a dialect, or one of those behind it.
-    fn line(&mut self, is_json: bool, is_words: bool, speaks: bool) {
-        self.has_spoken |= speaks;
-        if self.has_spoken {
-            self.lead += i64::from(is_json) - i64::from(is_words);
-        } else {
-            self.n_words_before += u64::from(is_words);
-        }
-    }
-
-    /// Whether a line that decides may be one that is quoted.
-    fn is_in_doubt(&self) -> bool {
-        self.n_words_before > MAX_WORDS_BEFORE && self.lead < SHOWN_BY
-    }
-
-    /// Whether it is one, where no more is looked at.
-    fn is_quoted(&self) -> bool {
-        self.n_words_before > MAX_WORDS_BEFORE && self.lead < 0
-    }
 }
 
 /// What the lines of a document begin with that are not its first.
@@ -361,29 +260,8 @@ impl Detector {
 
 /// The dialect one value speaks for, and whether that decides.
 fn verdict(value: &Value) -> Option<(Dialect, bool)> {
-    TABLE
-        .iter()
-        .find_map(|row| (row.recognise)(value).map(|sure| (row.dialect, sure)))
-}
-
-/// What a value is, in a few words.
-fn describe(value: &Value) -> String {
-    match value {
-        Value::Object(members) => {
-            let names: Vec<String> = members
-                .keys()
-                .take(5)
-                .map(|name| format!("\"{}\"", crate::emit::cut(name, 30)))
-                .collect();
-            match members.get("type").and_then(Value::as_str) {
-                Some(kind) => format!("a JSON object of type \"{}\"", crate::emit::cut(kind, 60)),
-                None if names.is_empty() => "an empty JSON object".to_owned(),
-                None => format!("a JSON object with {}", names.join(", ")),
-            }
-        }
-        Value::Array(_) => "a JSON array".to_owned(),
-        Value::String(_) | Value::Number(_) | Value::Bool(_) | Value::Null => {
-            "a bare JSON value".to_owned()
-        }
-    }
+    Dialect::all().find_map(|dialect| {
+        let recognise = dialect.profile().recognise;
+        recognise(value).map(|sure| (dialect, sure))
+    })
 }

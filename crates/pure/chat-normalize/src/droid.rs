@@ -9,8 +9,36 @@ mod stream;
 mod talk;
 mod tools;
 
-pub(crate) use lines::{is_session_line, is_stream_line, session_of};
-pub(crate) use session::DroidSession;
-pub(crate) use stream::DroidStream;
+use crate::dialect::{Form, Origin, Profile, Sessions};
+use lines::{is_session_line, is_stream_line, session_of};
+use session::DroidSession;
+use stream::DroidStream;
+
+pub(crate) static STREAM: Profile = Profile {
+    word: "droid-stream",
+    name: "Droid stream-json",
+    form: Form::Lines,
+    origin: Origin::Run,
+    sessions: Sessions::One,
+    tells_turn_end: true,
+    tells_edits_late: false,
+    recognise: is_stream_line,
+    session_of: |_| None,
+    make: |context| Box::new(DroidStream::new(context)),
+};
+
+pub(crate) static SESSION: Profile = Profile {
+    word: "droid-session",
+    name: "Droid session file",
+    form: Form::Lines,
+    origin: Origin::File,
+    sessions: Sessions::One,
+    // Older files say no end of a turn.
+    tells_turn_end: false,
+    tells_edits_late: false,
+    recognise: is_session_line,
+    session_of,
+    make: |_| Box::new(DroidSession::new()),
+};
 
 const FORMAT: &str = "droid";

@@ -9,14 +9,34 @@
 //! | `DIR/agent-A.jsonl` | the sub-agent `A` of one of the sessions in `DIR` (before 2.1) |
 //! | `DIR/ID/tool-results/NAME` | a result that was too large for the transcript |
 //!
+//! What Qwen Code writes (seen: 0.24), where `DIR` is a project's:
+//!
+//! | path | part |
+//! |---|---|
+//! | `DIR/chats/ID.jsonl`, or `DIR/chats/archive/ID.jsonl` | the session `ID` |
+//! | `DIR/subagents/ID/agent-A.jsonl` | its sub-agent `A`, with `agent-A.meta.json` beside it |
+//!
+//! Of Droid's files the paths say nothing: [`SessionFolder::join_called`].
+//!
+//! What Cline, Roo Code and Kilo Code write:
+//!
+//! | path | part |
+//! |---|---|
+//! | `DIR/ID/ui_messages.json` | the task `ID` |
+//! | `DIR/ID/api_conversation_history.json` and what else lies there | the same once more, as the model was told it: no session |
+//! | `DIR/ID/ID.messages.json` | the session `ID` of Cline since 4; a sub-agent's lies beside it |
+//! | `DIR/ID/ID.json`, `DIR/ID/ID.compaction.json` | what is noted of it: no session |
+//!
 //! Every other `.jsonl`, `.ndjson` or `.json` is a session by itself. Who may read which file, and how, is for the
 //! caller; how the parts come together, for [`FolderReader`].
 
+mod called;
 mod reader;
 mod source;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use called::Caller;
 pub use reader::{FolderReader, Want, result_file};
 
 /// The sessions of a folder, and what is none.
@@ -101,15 +121,30 @@ impl SessionFolder {
         let mut paths: Vec<&str> = paths.into_iter().collect();
         paths.sort_unstable();
         paths.dedup();
-        for path in paths {
-            let clean = path.replace('\\', "/");
-            let clean = clean.strip_prefix("./").unwrap_or(&clean);
+        let cleaned: Vec<String> = paths.iter().map(|path| clean_of(path)).collect();
+        let chats = Chats::of(&cleaned);
+        let tasks: BTreeSet<&str> = cleaned.iter().filter_map(|path| task_of(path)).collect();
+        let is_note = |dir: &str, clean: &str, name: &str| {
+            let mut named = NOTES.iter().filter_map(|ending| clean.strip_suffix(ending));
+            // Names alone make no notes: the folder is called as the session, or is the one that was given.
+            let is_of = |named: &str| match split(named) {
+                ("", _) => true,
+                (dir, id) => split(dir).1 == id,
+            };
+            (tasks.contains(dir) && BESIDE_TASKS.contains(&name))
+                || named.any(|named| tasks.contains(named) && is_of(named))
+        };
+        for (path, clean) in paths.into_iter().zip(&cleaned) {
+            let clean = clean.as_str();
             let (dir, name) = split(clean);
             let named = |session: &str| SessionParts {
                 name: session.to_owned(),
                 ..SessionParts::default()
             };
-            match (kind(clean, name), owner(dir)) {
+            let of_chat = chats
+                .of_agents_in(dir)
+                .map(|session| (session, "subagents"));
+            match (kind(clean, name), of_chat.or_else(|| owner(dir))) {
                 (Kind::Meta, _) => {
                     metas.insert(clean.to_owned(), path.to_owned());
                 }
@@ -129,10 +164,15 @@ impl SessionFolder {
                         .or_insert_with(|| named(session));
                     session.results.push(path.to_owned());
                 }
+                (Kind::Session, _) if is_note(dir, clean, name) => {
+                    others.push(path.to_owned());
+                }
                 (Kind::Session, _) => {
+                    let called = task_of(clean).filter(|task| !task.is_empty());
+                    let called = called.unwrap_or_else(|| stem(clean));
                     let session = sessions
-                        .entry(stem(clean).to_owned())
-                        .or_insert_with(|| named(stem(clean)));
+                        .entry(called.to_owned())
+                        .or_insert_with(|| named(called));
                     // Two files whose names differ in the ending only are two sessions.
                     if session.main.is_none() {
                         session.main = Some(path.to_owned());
@@ -154,9 +194,8 @@ impl SessionFolder {
             .iter_mut()
             .map(|session| &mut session.agents);
         for agent in own.chain(folder.beside.values_mut()).flatten() {
-            let clean = agent.path.replace('\\', "/");
-            let clean = clean.strip_prefix("./").unwrap_or(&clean);
-            agent.meta = metas.get(&format!("{}.meta.json", stem(clean))).cloned();
+            let clean = clean_of(&agent.path);
+            agent.meta = metas.get(&format!("{}.meta.json", stem(&clean))).cloned();
         }
         folder
     }
@@ -178,6 +217,30 @@ impl SessionFolder {
                 self.sessions.extend(alone);
             }
         }
+    }
+}
+
+/// The sessions that lie in a project's folder `chats`, by the folders in which their agents' files are.
+struct Chats<'a>(BTreeMap<String, &'a str>);
+
+impl<'a> Chats<'a> {
+    fn of(paths: &'a [String]) -> Self {
+        let session = |path: &'a String| {
+            let name = stem(path);
+            let (dir, id) = split(name);
+            let dir = dir.strip_suffix("/archive").unwrap_or(dir);
+            let project = match dir.strip_suffix("chats")? {
+                "" => "",
+                project => project.strip_suffix('/').map(|_| project)?,
+            };
+            (name != path).then(|| (format!("{project}subagents/{id}"), name))
+        };
+        Chats(paths.iter().filter_map(session).collect())
+    }
+
+    /// The session whose agents' files lie in `dir`.
+    fn of_agents_in(&self, dir: &str) -> Option<&'a str> {
+        self.0.get(dir).copied()
     }
 }
 
@@ -205,6 +268,29 @@ fn kind<'a>(path: &str, name: &'a str) -> Kind<'a> {
     }
 }
 
+/// What a task's folder holds beside its messages.
+const BESIDE_TASKS: [&str; 5] = [
+    "api_conversation_history.json",
+    "context_history.json",
+    "history_item.json",
+    "task_metadata.json",
+    "settings.json",
+];
+
+/// Behind a session's name: what is noted of it.
+const NOTES: [&str; 2] = [".compaction.json", ".json"];
+
+/// What the task is called whose messages lie at `path`, with its folder; nothing where its folder is the one given.
+fn task_of(path: &str) -> Option<&str> {
+    if path == "ui_messages.json" {
+        return Some("");
+    }
+    let task = path
+        .strip_suffix("/ui_messages.json")
+        .or_else(|| path.strip_suffix(".messages.json"))?;
+    (!task.is_empty() && !task.ends_with('/')).then_some(task)
+}
+
 /// The session whose parts lie in `dir`, and what kind of parts: `p/s1/subagents/x` is of `p/s1`.
 fn owner(dir: &str) -> Option<(&str, &str)> {
     for part in ["subagents", "tool-results"] {
@@ -224,6 +310,15 @@ fn agent(agent_id: &str, path: &str, flat: bool) -> AgentPart {
         path: path.to_owned(),
         meta: None,
         flat,
+    }
+}
+
+/// A path by `/` alone.
+fn clean_of(path: &str) -> String {
+    let clean = path.replace('\\', "/");
+    match clean.strip_prefix("./") {
+        Some(rest) => rest.to_owned(),
+        None => clean,
     }
 }
 

@@ -16,7 +16,7 @@ use chat_event::payload::{ErrorEvent, FileEdit, SessionStart, ToolResult, Usage}
 use chat_event::{Extra, Json};
 use serde_json::{Map, Value, json};
 
-use crate::dialect::Normalizer;
+use crate::dialect::{Form, Normalizer, Origin, Profile, Sessions};
 use crate::edit::{file_edit, shown_path};
 use crate::emit::Emitter;
 use crate::reader::Context;
@@ -27,13 +27,26 @@ use crate::untold_edits::edit_by_args;
 use crate::value::{amount_of, count_of, is_true, list_of, millis, rounded, str_of, text_of};
 use crate::words::{one_line, printed};
 
+pub(crate) static PROFILE: Profile = Profile {
+    word: "grok",
+    name: "Grok CLI JSON",
+    form: Form::Lines,
+    origin: Origin::Run,
+    sessions: Sessions::One,
+    tells_turn_end: true,
+    tells_edits_late: false,
+    recognise: is_of,
+    session_of,
+    make: |context| Box::new(Grok::new(context)),
+};
+
 const FORMAT: &str = "grok";
 
 /// A dollar has so many of the ticks in which costs are told (docs.x.ai, cost tracking).
 const TICKS: f64 = 10_000_000_000.0;
 
 /// Whether a line is of this dialect.
-pub(crate) fn is_of(value: &Value) -> Option<bool> {
+fn is_of(value: &Value) -> Option<bool> {
     let kind = str_of(value, "type")?;
     let has = |key: &str| value.get(key).is_some();
     let is_number = |key: &str| value.get(key).is_some_and(Value::is_number);
@@ -52,7 +65,7 @@ pub(crate) fn is_of(value: &Value) -> Option<bool> {
 }
 
 /// The session that a line names.
-pub(crate) fn session_of(value: &Value) -> Option<String> {
+fn session_of(value: &Value) -> Option<String> {
     is_of(value)?;
     text_of(value, "sessionID").map(str::to_owned)
 }

@@ -22,7 +22,7 @@ use chat_event::payload::{Compaction, Plan, ToolResult, Usage};
 use chat_event::{Extra, Json};
 use serde_json::{Value, json};
 
-use crate::dialect::Normalizer;
+use crate::dialect::{Form, Normalizer, Origin, Profile, Sessions};
 use crate::emit::Emitter;
 use crate::set_back::Standing;
 use crate::tool::{self, attached};
@@ -32,10 +32,23 @@ use crate::value::{count_of, is_true, millis, str_of, text_of};
 use crate::words::{one_line, printed};
 use asks::Asks;
 
+pub(crate) static PROFILE: Profile = Profile {
+    word: "kimi",
+    name: "Kimi Code wire log",
+    form: Form::Lines,
+    origin: Origin::File,
+    sessions: Sessions::One,
+    tells_turn_end: true,
+    tells_edits_late: false,
+    recognise: is_of,
+    session_of: |_| None,
+    make: |_| Box::new(Kimi::new()),
+};
+
 const FORMAT: &str = "kimi";
 
 /// Whether a line is of this dialect.
-pub(crate) fn is_of(value: &Value) -> Option<bool> {
+fn is_of(value: &Value) -> Option<bool> {
     let is = match str_of(value, "type")? {
         "metadata" => {
             text_of(value, "protocol_version").is_some()

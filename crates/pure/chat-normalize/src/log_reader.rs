@@ -126,13 +126,8 @@ impl LogReader {
         self.spare_list = events;
     }
 
-    /// As [`LogReader::push`], for who needs each event only while it is told: the memory of one is used for all.
-    pub fn push_each(
-        &mut self,
-        bytes: &[u8],
-        arrival_ms: i64,
-        take: &mut dyn FnMut(&mut ChatEvent),
-    ) {
+    /// Shows each event only while it is told: what `take` leaves of it is used for the next.
+    fn push_each(&mut self, bytes: &[u8], arrival_ms: i64, take: &mut dyn FnMut(&mut ChatEvent)) {
         let mut rest = bytes;
         // What stands behind the last newline is looked at once it is whole.
         let end = bytes.iter().rposition(|&byte| byte == b'\n');

@@ -35,21 +35,30 @@
 //! again ([`Merge::beside_log`]).
 
 mod calls;
+mod compactions;
+mod counts;
+mod edits;
 mod facts;
+mod statuses;
 mod tell;
+mod texts;
 mod turns;
 mod wording;
+mod written;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use chat_event::{ChatEvent, Payload};
 
-use crate::emit::{clean_id, hash, short_hash};
-use crate::recent::Recent;
 use calls::Calls;
-use facts::{Fact, fact_of};
+use compactions::Compacted;
+use counts::Counts;
+use edits::Edited;
+use statuses::is_guessed;
+use texts::Chunks;
 use turns::Turns;
 use wording::Wording;
+use written::Written;
 
 /// How many sources are told apart; those beyond are taken as one.
 const MAX_SOURCES: usize = 32;
@@ -80,8 +89,8 @@ const MAX_SOURCES: usize = 32;
 pub struct Merge {
     turns: Turns,
     calls: Calls,
-    /// How often each fact was told, at most by one source, and by each.
-    told: HashMap<u64, Told>,
+    /// How often each fact was told.
+    told: Counts,
     /// Facts that stand once.
     once: HashMap<u64, Strength>,
     /// Which source told a part as a whole, and the words it bears now.
@@ -100,10 +109,6 @@ pub struct Merge {
     waiting: BTreeMap<u64, (usize, ChatEvent)>,
     waiting_of: HashMap<u64, u64>,
     n_waiting: u64,
-    seen: HashMap<u64, (u64, u32)>,
-    ids: HashSet<u64>,
-    /// The last number put behind an id that came more than once, of those that came last.
-    repeats: Recent<u32>,
     sources: u32,
     ended: u32,
     status: Option<(String, Option<String>)>,
@@ -111,20 +116,12 @@ pub struct Merge {
     status_at: (Option<String>, Option<i64>),
     idle: Option<(usize, ChatEvent)>,
     dropped: u64,
-    /// The source that stands in a log already.
-    log: Option<usize>,
     wording: Wording,
-    /// Whether that log ends with the session's end, and when that was.
-    over: bool,
-    over_ms: Option<i64>,
+    /// What went out, and what stands in a log already.
+    written: Written,
 }
 
-#[derive(Debug, Default)]
-struct Told {
-    most: u32,
-    by: Vec<(usize, u32)>,
-}
-
+/// How well a source knows what it tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Strength {
     Guess,
@@ -132,32 +129,22 @@ enum Strength {
     Sure,
 }
 
-/// What was told of the edits that one call made of one file.
-#[derive(Debug)]
-struct Edited {
-    worth: facts::Worth,
-    /// Who told it first.
-    by: usize,
-    /// The events, as long as one may come that is worth more.
-    ids: Vec<String>,
-}
-
-/// A compaction that was told without figures.
-#[derive(Debug)]
-struct Compacted {
-    id: String,
-    summary: Option<String>,
-    /// One with figures stands for it.
-    is_replaced: bool,
-}
-
-#[derive(Debug)]
-struct Chunks {
-    by: usize,
-    ids: Vec<String>,
+impl Strength {
+    fn of(guess: bool) -> Self {
+        match guess {
+            true => Strength::Guess,
+            false => Strength::Sure,
+        }
+    }
 }
 
 impl Merge {
+    /// What stands in the log, of [`Merge::beside_log`].
+    pub const LOG: usize = 0;
+
+    /// What is told beside the log.
+    pub const OWN: usize = 1;
+
     /// A stage for so many sources; what is guessed waits for those of them that are not at their end. More may join.
     pub fn new(sources: usize) -> Self {
         let sources = u32::try_from(sources.min(MAX_SOURCES)).unwrap_or_default();
@@ -171,7 +158,7 @@ impl Merge {
     /// is told. What the own source told comes back with the log, and is the log's then.
     pub fn beside_log() -> Self {
         Merge {
-            log: Some(Self::LOG),
+            written: Written::beside(Self::LOG),
             ..Merge::new(2)
         }
     }
@@ -185,33 +172,14 @@ impl Merge {
         self
     }
 
-    /// What stands in the log, of [`Merge::beside_log`].
-    pub const LOG: usize = 0;
-
-    /// What is told beside the log.
-    pub const OWN: usize = 1;
-
     /// Takes the next event of a source; sources are numbered by the caller, from 0.
     pub fn take(&mut self, source: usize, event: ChatEvent, out: &mut Vec<ChatEvent>) {
         let source = source.min(MAX_SOURCES - 1);
         self.sources |= 1 << source;
         self.ended &= !(1 << source);
-        let print = hash(payload_text(&event).as_bytes());
-        let seen = self
-            .seen
-            .entry(hash(event.id.as_bytes()))
-            .or_insert((print, 0));
-        if seen.0 == print && seen.1 & (1 << source) != 0 {
-            // The same source tells it again: it was delivered twice.
+        if self.written.comes_again(source, &event) {
             self.dropped += 1;
             return;
-        }
-        if seen.0 == print {
-            seen.1 |= 1 << source;
-        }
-        if self.log == Some(source) {
-            self.ids.insert(hash(event.id.as_bytes()));
-            self.note_end(&event);
         }
         let mut ready = Vec::new();
         self.turns.place(source, event, &mut ready);
@@ -262,128 +230,6 @@ impl Merge {
         self.dropped
     }
 
-    /// Whether no other source can know better.
-    fn alone(&self, source: usize) -> bool {
-        self.sources & !self.ended & !(1 << source) == 0
-    }
-
-    /// Tells an event whose turn is known, if it says something new.
-    fn tell(&mut self, source: usize, mut event: ChatEvent, out: &mut Vec<ChatEvent>) {
-        self.calls.rename(source, &mut event, self.wording);
-        if self.log == Some(source)
-            && let Payload::Retract(retract) = &event.payload
-        {
-            let is_it = |(_, told): &(&u32, &Compacted)| retract.event_ids.contains(&told.id);
-            let taken_back = self.compacted.iter().find(is_it).map(|(n, _)| *n);
-            self.taken_back = taken_back.or(self.taken_back);
-        }
-        match fact_of(&event, source, self.wording) {
-            Fact::Counted(key) => {
-                if self.count(key, source) {
-                    self.write(source, event, out);
-                } else {
-                    self.dropped += 1;
-                }
-            }
-            Fact::Edit { key, worth } => self.tell_edit(key, worth, source, event, out),
-            Fact::Compaction { has_figures } => {
-                self.tell_compaction(has_figures, source, event, out);
-            }
-            Fact::Once(key) => self.tell_once(key, Strength::Sure, source, event, out),
-            Fact::Bare(key) => self.tell_once(key, Strength::Bare, source, event, out),
-            Fact::Guessed(key) => self.tell_once(key, Strength::Guess, source, event, out),
-            Fact::Whole { part, words, guess } => {
-                self.tell_whole(part, words, guess, source, event, out)
-            }
-            Fact::Chunk { part } => self.tell_chunk(part, source, event, out),
-            Fact::Sum { key, context } => {
-                let fresh = self.count(key, source);
-                let news = context
-                    .is_some_and(|context| self.once.insert(context, Strength::Sure).is_none());
-                if !fresh && news {
-                    // Only that is new: the sum was told, and others since.
-                    facts::keep_context(&mut event.payload);
-                }
-                if fresh || news {
-                    self.write(source, event, out);
-                } else {
-                    self.dropped += 1;
-                }
-            }
-            Fact::TurnStart => {
-                if self.turns.start(event.turn_id.as_deref()) {
-                    self.write(source, event, out);
-                } else {
-                    self.dropped += 1;
-                }
-            }
-            Fact::TurnEnd { key, guess } => {
-                let strength = if guess {
-                    Strength::Guess
-                } else {
-                    Strength::Sure
-                };
-                self.tell_once(key, strength, source, event, out);
-            }
-            Fact::Request(key) => {
-                let fresh = self.count(key, source);
-                let n = self.count_of(key, source);
-                let Some(id) = facts::request_id(&mut event.payload).cloned() else {
-                    return;
-                };
-                let told = self
-                    .request_of
-                    .entry((key, n))
-                    .or_insert_with(|| id.clone());
-                self.requests.insert(id, told.clone());
-                if fresh {
-                    self.write(source, event, out);
-                } else {
-                    self.dropped += 1;
-                }
-            }
-            Fact::Answer { guess } => {
-                if let Some(id) = facts::request_id(&mut event.payload) {
-                    if let Some(told) = self.requests.get(id) {
-                        id.clone_from(told);
-                    }
-                    let key = hash(format!("answer\0{id}").as_bytes());
-                    let strength = if guess {
-                        Strength::Guess
-                    } else {
-                        Strength::Sure
-                    };
-                    self.tell_once(key, strength, source, event, out);
-                }
-            }
-            Fact::SessionStart => self.tell_facts(source, event, out),
-            Fact::Status => self.tell_status(source, event, out),
-        }
-    }
-
-    /// Counts a fact; whether this source told it more often than any before.
-    fn count(&mut self, key: u64, source: usize) -> bool {
-        let told = self.told.entry(key).or_default();
-        let at = match told.by.iter().position(|(by, _)| *by == source) {
-            Some(at) => at,
-            None => {
-                told.by.push((source, 0));
-                told.by.len() - 1
-            }
-        };
-        let n = &mut told.by[at].1;
-        *n = n.saturating_add(1);
-        let fresh = *n > told.most;
-        told.most = told.most.max(*n);
-        fresh
-    }
-
-    fn count_of(&self, key: u64, source: usize) -> u32 {
-        let by = self.told.get(&key).map(|told| told.by.as_slice());
-        let by = by.unwrap_or_default().iter().find(|(by, _)| *by == source);
-        by.map_or(0, |(_, n)| *n)
-    }
-
     /// Tells what waited, for no one knows better any more; the session's end comes last.
     fn release(&mut self, out: &mut Vec<ChatEvent>) {
         self.waiting_of.clear();
@@ -403,71 +249,8 @@ impl Merge {
         }
     }
 
-    /// Writes an event; its id is made another where another fact has it. The id it bears.
-    fn write(&mut self, source: usize, mut event: ChatEvent, out: &mut Vec<ChatEvent>) -> String {
-        if self.log == Some(source) || self.stands(&event) {
-            return event.id;
-        }
-        if !self.ids.insert(hash(event.id.as_bytes())) {
-            let stem = match self.log {
-                None => format!("{}~s{source}", event.id),
-                // Others that tell the log number theirs, too.
-                Some(_) => format!("{}~{}", event.id, short_hash(&payload_text(&event))),
-            };
-            // The number is kept: an id that stands everywhere must not be counted through each time.
-            let n = self.repeats.entry(&stem);
-            loop {
-                *n += 1;
-                event.id = clean_id(&format!("{stem}.{n}"));
-                if self.ids.insert(hash(event.id.as_bytes())) {
-                    break;
-                }
-            }
-        }
-        let id = event.id.clone();
-        self.note_end(&event);
-        out.push(event);
-        id
+    /// Whether no other source can know better.
+    fn alone(&self, source: usize) -> bool {
+        self.sources & !self.ended & !(1 << source) == 0
     }
-
-    /// Notes whether the session is over with this event: it ends with it, or ended before and only its figures come behind, or
-    /// facts of before: those of a later run are of a session that goes on.
-    fn note_end(&mut self, event: &ChatEvent) {
-        let stays_over = match &event.payload {
-            Payload::Usage(_) => true,
-            Payload::SessionStart(_) => {
-                let times = event.timestamp.zip(self.over_ms);
-                times.is_some_and(|(told_ms, over_ms)| told_ms < over_ms)
-            }
-            _ => false,
-        };
-        if is_end(event) {
-            self.over_ms = event.timestamp;
-        }
-        self.over = is_end(event) || (self.over && stays_over);
-    }
-
-    /// Whether this very event is in the log.
-    fn stands(&self, event: &ChatEvent) -> bool {
-        let (Some(log), Some((print, by))) = (self.log, self.seen.get(&hash(event.id.as_bytes())))
-        else {
-            return false;
-        };
-        by & (1 << log) != 0 && *print == hash(payload_text(event).as_bytes())
-    }
-}
-
-/// Whether a status is told because nothing came for a while.
-fn is_guessed(event: &ChatEvent) -> bool {
-    matches!(&event.payload, Payload::SessionStatus(status) if status.guessed == Some(true))
-}
-
-fn is_end(event: &ChatEvent) -> bool {
-    matches!(event.payload, Payload::SessionEnd(_))
-}
-
-/// What an event says, as text: two events that say the same have the same.
-fn payload_text(event: &ChatEvent) -> String {
-    let payload = serde_json::to_string(&event.payload).unwrap_or_default();
-    format!("{}\0{payload}", event.payload.event_type())
 }

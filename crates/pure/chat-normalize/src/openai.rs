@@ -20,6 +20,33 @@ mod shapes;
 mod tokens;
 mod tools;
 
-pub(crate) use chat::OpenAiChat;
-pub(crate) use responses::OpenAiResponses;
-pub(crate) use shapes::{chat_session, is_chat, is_responses, responses_session};
+use crate::dialect::{Form, Origin, Profile, Sessions};
+use chat::OpenAiChat;
+use responses::OpenAiResponses;
+use shapes::{chat_session, is_chat, is_responses, responses_session};
+
+pub(crate) static CHAT: Profile = Profile {
+    word: "openai-chat",
+    name: "OpenAI Chat Completions",
+    form: Form::Document,
+    origin: Origin::File,
+    sessions: Sessions::One,
+    tells_turn_end: true,
+    tells_edits_late: false,
+    recognise: is_chat,
+    session_of: chat_session,
+    make: |context| Box::new(OpenAiChat::new(context.prompt.clone())),
+};
+
+pub(crate) static RESPONSES: Profile = Profile {
+    word: "openai-responses",
+    name: "OpenAI Responses",
+    form: Form::Document,
+    origin: Origin::File,
+    sessions: Sessions::One,
+    tells_turn_end: true,
+    tells_edits_late: false,
+    recognise: is_responses,
+    session_of: responses_session,
+    make: |context| Box::new(OpenAiResponses::new(context.prompt.clone())),
+};

@@ -16,6 +16,7 @@ mod messages;
 mod next;
 mod out;
 mod parts;
+mod plans;
 mod run;
 mod session;
 mod set_backs;
@@ -24,11 +25,57 @@ mod texts;
 mod times;
 mod tools;
 
-pub(crate) use bus_sessions::BusSessions;
 pub(crate) use edits::Edits;
-pub(crate) use events::OpenCodeEvents;
-pub(crate) use export::OpenCodeExport;
 pub use out::{OpenCodeOut, to_opencode_events};
-pub(crate) use run::OpenCodeRun;
-pub(crate) use shapes::{Shape, is_of, session_of};
 pub(crate) use tools::{kind as tool_kind, summary as tool_summary, title as tool_title};
+
+use crate::dialect::{Form, Origin, Profile, Sessions};
+use bus_sessions::BusSessions;
+use events::OpenCodeEvents;
+use export::OpenCodeExport;
+use run::OpenCodeRun;
+use shapes::{Shape, is_of, session_of};
+
+pub(crate) static EVENTS: Profile = Profile {
+    word: "opencode-events",
+    name: "OpenCode event bus",
+    form: Form::Lines,
+    origin: Origin::Server,
+    sessions: Sessions::SideBySide(|| Box::<BusSessions>::default()),
+    tells_turn_end: true,
+    tells_edits_late: true,
+    recognise: |value| is_of(value, Shape::Event),
+    session_of,
+    make: |_| Box::new(OpenCodeEvents::new()),
+};
+
+pub(crate) static RUN: Profile = Profile {
+    word: "opencode-run",
+    name: "OpenCode run JSON",
+    form: Form::Lines,
+    origin: Origin::Run,
+    sessions: Sessions::One,
+    tells_turn_end: false,
+    tells_edits_late: true,
+    recognise: |value| is_of(value, Shape::Run),
+    session_of,
+    make: |context| {
+        Box::new(OpenCodeRun::new(
+            context.prompt.clone(),
+            context.cwd.clone(),
+        ))
+    },
+};
+
+pub(crate) static EXPORT: Profile = Profile {
+    word: "opencode-export",
+    name: "OpenCode export",
+    form: Form::Document,
+    origin: Origin::File,
+    sessions: Sessions::One,
+    tells_turn_end: true,
+    tells_edits_late: true,
+    recognise: |value| is_of(value, Shape::Export),
+    session_of,
+    make: |_| Box::new(OpenCodeExport::new()),
+};

@@ -18,10 +18,23 @@ mod tools;
 
 use serde_json::Value;
 
-use crate::dialect::Normalizer;
+use crate::dialect::{Form, Normalizer, Origin, Profile, Sessions};
 use crate::emit::Emitter;
 use crate::value::{str_of, text_of};
 use session::Session;
+
+pub(crate) static PROFILE: Profile = Profile {
+    word: "openhands",
+    name: "OpenHands",
+    form: Form::Document,
+    origin: Origin::File,
+    sessions: Sessions::One,
+    tells_turn_end: false,
+    tells_edits_late: false,
+    recognise: is_of,
+    session_of,
+    make: |_| Box::new(OpenHands::new()),
+};
 
 /// What a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,12 +66,12 @@ fn shape_of(value: &Value) -> Option<Shape> {
 }
 
 /// Whether a value is of this dialect.
-pub(crate) fn is_of(value: &Value) -> Option<bool> {
+fn is_of(value: &Value) -> Option<bool> {
     shape_of(value).map(|_| true)
 }
 
 /// The session a value names: an output's task.
-pub(crate) fn session_of(value: &Value) -> Option<String> {
+fn session_of(value: &Value) -> Option<String> {
     let is_task = shape_of(value) == Some(Shape::Task);
     text_of(value, "instance_id")
         .filter(|_| is_task)

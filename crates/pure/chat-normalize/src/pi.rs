@@ -10,12 +10,38 @@ mod stream;
 mod talk;
 mod tools;
 
-pub(crate) use session::{PiSession, is_session_line};
-pub(crate) use stream::{PiStream, is_stream_line};
-
 use serde_json::Value;
 
+use crate::dialect::{Form, Origin, Profile, Sessions};
 use crate::value::{str_of, text_of};
+use session::{PiSession, is_session_line};
+use stream::{PiStream, is_stream_line};
+
+pub(crate) static STREAM: Profile = Profile {
+    word: "pi-json",
+    name: "Pi JSON",
+    form: Form::Lines,
+    origin: Origin::Run,
+    sessions: Sessions::One,
+    tells_turn_end: true,
+    tells_edits_late: false,
+    recognise: is_stream_line,
+    session_of,
+    make: |context| Box::new(PiStream::new(context.prompt.clone())),
+};
+
+pub(crate) static SESSION: Profile = Profile {
+    word: "pi-session",
+    name: "Pi session file",
+    form: Form::Lines,
+    origin: Origin::File,
+    sessions: Sessions::One,
+    tells_turn_end: true,
+    tells_edits_late: false,
+    recognise: is_session_line,
+    session_of,
+    make: |_| Box::new(PiSession::new()),
+};
 
 /// Whether a line is the first one of either form.
 fn is_header(value: &Value) -> bool {
@@ -27,6 +53,6 @@ fn is_header(value: &Value) -> bool {
 }
 
 /// The session a line names.
-pub(crate) fn session_of(value: &Value) -> Option<String> {
+fn session_of(value: &Value) -> Option<String> {
     is_header(value).then(|| str_of(value, "id").unwrap_or("").to_owned())
 }

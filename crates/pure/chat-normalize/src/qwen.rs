@@ -4,7 +4,7 @@
 //! |---|---|
 //! | any | `session_start`: the session, the folder, the branch, the version |
 //! | `user` | the turn before ends, a turn begins; with `mid_turn_user_message` a word to the agent at work |
-//! | … that a task's end or a clock wrote | a turn of the system's, with a notice |
+//! | … that a task's end or a clock wrote | a turn of the system's, with a notice; of an agent in the background, its call's result |
 //! | `assistant` | thoughts, texts, calls, tokens |
 //! | `tool_result` | the results of calls, with the edit |
 //! | `system`: `chat_compression` | a compaction |
@@ -15,28 +15,43 @@
 //!
 //! The frame is that of Claude Code's transcripts, what is said in it that of Gemini CLI. The end of a turn is not written: the
 //! next prompt or the file's end ends it, and its last record says how. What a sub-agent does is a file of its own, and its
-//! stream `claude_like`'s. After the source of QwenLM/qwen-code, 0.15 and later, 2026.
+//! stream `claude_like`'s. After the source of QwenLM/qwen-code, 0.15 and later, 2026; seen: 0.24.4.
 
 mod records;
 mod system;
+mod tasks;
 
 use std::collections::{HashMap, VecDeque};
 
 use chat_event::payload::{SessionStart, ToolResult};
 use serde_json::{Map, Value, json};
 
-use crate::dialect::Normalizer;
+use crate::dialect::{Form, Normalizer, Origin, Profile, Sessions};
 use crate::emit::Emitter;
 use crate::gemini::{self, messages};
 use crate::recent::{LATE_SMALL, Recent};
 use crate::set_back::Standing;
 use crate::track::{NewCall, Track, ended};
 use crate::value::{fingerprint, is_true, millis_of_rfc3339, str_of, text_of};
+use tasks::Tasks;
+
+pub(crate) static PROFILE: Profile = Profile {
+    word: "qwen-chat",
+    name: "Qwen Code chat file",
+    form: Form::Lines,
+    origin: Origin::File,
+    sessions: Sessions::One,
+    tells_turn_end: false,
+    tells_edits_late: false,
+    recognise: is_of,
+    session_of: |_| None,
+    make: |_| Box::new(QwenChat::new()),
+};
 
 const FORMAT: &str = "qwen-chat";
 
 /// Whether a line is of this dialect.
-pub(crate) fn is_of(value: &Value) -> Option<bool> {
+fn is_of(value: &Value) -> Option<bool> {
     text_of(value, "uuid")?;
     text_of(value, "sessionId")?;
     let message = value.get("message");
@@ -63,6 +78,8 @@ pub(crate) struct QwenChat {
     went_back: bool,
     /// The calls that bear no id, by the tool, as they came.
     nameless: HashMap<String, VecDeque<String>>,
+    /// The calls whose agents work in the background.
+    tasks: Tasks,
     last_ms: Option<i64>,
     /// When the last record of the turn was written.
     worked_ms: Option<i64>,
@@ -78,6 +95,7 @@ impl QwenChat {
             standing: Standing::default(),
             went_back: false,
             nameless: HashMap::new(),
+            tasks: Tasks::new(),
             last_ms: None,
             worked_ms: None,
         }
@@ -151,10 +169,14 @@ impl QwenChat {
             result.error = Some(crate::track::tool_error("error", &text));
         }
         let failed = result.error.is_some();
+        let goes_on = tasks::goes_on(&display, &mut result);
         let Some(ended) = self.track.result(emitter, &id, result) else {
             let place = self.track.place();
             return emitter.raw(&place, FORMAT, "result without a call", line);
         };
+        if goes_on {
+            return self.task_began(emitter, &id, ended);
+        }
         if !failed {
             let cwd = self.track.facts.cwd();
             if let Some(edit) = messages::edit(&ended, &call, cwd.as_deref()) {
@@ -241,5 +263,6 @@ impl Normalizer for QwenChat {
         }
         self.settle_back(emitter);
         self.close(emitter);
+        self.forget_tasks(emitter);
     }
 }

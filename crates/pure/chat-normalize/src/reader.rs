@@ -15,7 +15,7 @@ use chat_event::jsonl::{LineContent, LineSplitter};
 use serde_json::Value;
 
 use crate::detect::{Detector, HEAD_BYTES, NotASession, foreign};
-use crate::dialect::{Dialect, Naming, TABLE};
+use crate::dialect::{Dialect, Naming, Origin};
 use crate::emit::{Emitter, Report, hash, short_hash};
 use crate::parse::{event_data, parse_document, parse_line};
 use crate::value::text_of;
@@ -313,7 +313,7 @@ impl Core {
         };
         let mut running = Running {
             emitter: Emitter::new(&session_id),
-            normalizer: (dialect.row().make)(&self.context),
+            normalizer: (dialect.profile().make)(&self.context),
             dialect,
             // Who wants all of it in one session gets that.
             native_id: native_id.filter(|_| self.context.session_id.is_none()),
@@ -327,10 +327,10 @@ impl Core {
             },
             torn: None,
         };
-        if dialect.is_of_a_run() {
+        if dialect.profile().origin == Origin::Run {
             running.emitter.run = self.context.run_mark();
         }
-        running.emitter.untold_edits.is_off = dialect.tells_edits_late();
+        running.emitter.untold_edits.is_off = dialect.profile().tells_edits_late;
         for held in std::mem::take(&mut self.held) {
             running.line(&held);
         }
@@ -395,5 +395,5 @@ impl Core {
 fn native_session_id(value: &Value) -> Option<String> {
     let id = text_of(value, "session_id").or_else(|| text_of(value, "sessionId"));
     id.map(str::to_owned)
-        .or_else(|| TABLE.iter().find_map(|row| (row.session_of)(value)))
+        .or_else(|| Dialect::all().find_map(|dialect| (dialect.profile().session_of)(value)))
 }

@@ -24,7 +24,22 @@ mod results;
 mod statuses;
 mod users;
 
-pub(crate) use events::{SandboxAgent, is_universal};
+use crate::dialect::{Form, Origin, Profile, Sessions};
+use events::{SandboxAgent, is_universal};
+
+pub(crate) static PROFILE: Profile = Profile {
+    word: "sandbox-agent",
+    name: "sandbox-agent events",
+    form: Form::Lines,
+    origin: Origin::File,
+    sessions: Sessions::One,
+    // Turns may be missing in it.
+    tells_turn_end: false,
+    tells_edits_late: true,
+    recognise: is_universal,
+    session_of: |_| None,
+    make: |_| Box::new(SandboxAgent::new()),
+};
 
 /// The word that `raw` events bear.
 const FORMAT: &str = "sandbox-agent";

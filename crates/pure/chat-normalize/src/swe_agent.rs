@@ -20,16 +20,29 @@ use chat_event::payload::{ErrorEvent, SessionStart, Usage};
 use chat_event::{Extra, Json};
 use serde_json::{Map, Value};
 
-use crate::dialect::Normalizer;
+use crate::dialect::{Form, Normalizer, Origin, Profile, Sessions};
 use crate::emit::Emitter;
 use crate::patch::edits_of_patch;
 use crate::track::{Said, Track, ended};
-use crate::value::{amount_of, count_of, is_true, list_of, str_of, text_of};
+use crate::value::{amount_of, count_of, is_true, list_of, str_of, text_of, text_of_blocks};
+
+pub(crate) static PROFILE: Profile = Profile {
+    word: "swe-agent",
+    name: "SWE-agent trajectory",
+    form: Form::Document,
+    origin: Origin::File,
+    sessions: Sessions::One,
+    tells_turn_end: false,
+    tells_edits_late: false,
+    recognise: is_of,
+    session_of: |_| None,
+    make: |_| Box::new(SweAgent::new()),
+};
 
 const FORMAT: &str = "swe-agent";
 
 /// Whether a value is of this dialect.
-pub(crate) fn is_of(value: &Value) -> Option<bool> {
+fn is_of(value: &Value) -> Option<bool> {
     // While attempts are made there is nothing else.
     match list_of(value, "attempts").first() {
         Some(attempt) => is_run(attempt),
@@ -102,7 +115,7 @@ impl SweAgent {
         self.track.open_turn(emitter, run, trigger);
         if let Some(asked) = asked {
             let said = Said {
-                text: steps::text(asked.get("content")),
+                text: text_of_blocks(asked.get("content")),
                 attachments: Vec::new(),
             };
             self.track.user(emitter, &format!("{run}:user"), said);

@@ -1,7 +1,7 @@
 //! Edits by tools that no dialect knows: a call whose arguments name a file and what is replaced in it, or written to it.
 //!
 //! Only a call that succeeded and of which its dialect tells no edit has one made here. A dialect tells it before the
-//! result or right after it; those that may tell it later are left out (`Dialect::tells_edits_late`).
+//! result or right after it; those that may tell it later are left out (`Profile::tells_edits_late`).
 
 use chat_diff::Change;
 use chat_event::payload::{FileEdit, ToolResult};

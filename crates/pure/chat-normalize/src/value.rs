@@ -70,6 +70,18 @@ pub(crate) fn list_of<'a>(value: &'a Value, key: &str) -> &'a [Value] {
         .map_or(&[], Vec::as_slice)
 }
 
+/// The text of a content: a string, or a list of blocks.
+pub(crate) fn text_of_blocks(content: Option<&Value>) -> String {
+    match content {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(blocks)) => {
+            let texts = blocks.iter().filter_map(|block| str_of(block, "text"));
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
 /// Milliseconds since the Unix epoch of an RFC 3339 time (`2026-02-03T10:00:00.000Z`, or with an offset).
 pub(crate) fn millis_of_rfc3339(text: &str) -> Option<i64> {
     let bytes = text.as_bytes();

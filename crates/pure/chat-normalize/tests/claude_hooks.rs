@@ -1,47 +1,13 @@
 //! What Claude Code tells its hooks, as events: all recorded inputs, and small ones of kinds no recording has.
 
+mod recorded;
+mod turns;
+
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, Dialect, Report, SessionReader};
 use serde_json::{Value, json};
-
-/// The recordings beside the checkout; `None`, and a word, where they are not there.
-fn recordings() -> Option<PathBuf> {
-    let shared = std::env::var_os("TURNREEL_SHARED").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../../shared"),
-        PathBuf::from,
-    );
-    let folder = shared.join("recordings");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    eprintln!("no recordings at {}: nothing is held", folder.display());
-    None
-}
-
-/// Every recorded file of hook inputs.
-fn corpus() -> Vec<(String, Vec<u8>)> {
-    let mut found = Vec::new();
-    let Some(root) = recordings() else {
-        return found;
-    };
-    for folder in ["claude-code", "claude-code-2.1.197"] {
-        let mut paths: Vec<PathBuf> = std::fs::read_dir(root.join(folder))
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .filter(|path| path.to_string_lossy().ends_with(".hooks.jsonl"))
-            .collect();
-        paths.sort();
-        for path in paths {
-            let name = format!("{folder}/{}", path.file_name().unwrap().to_string_lossy());
-            found.push((name, std::fs::read(&path).unwrap()));
-        }
-    }
-    assert!(found.len() > 30, "{}", found.len());
-    found
-}
 
 fn read_pieces<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<ChatEvent>, Report) {
     let mut reader = SessionReader::new(Context::default());
@@ -115,105 +81,6 @@ fn words(events: &[ChatEvent]) -> Vec<String> {
         })
     };
     events.iter().filter_map(word).collect()
-}
-
-#[test]
-fn all_recorded_inputs_are_read_and_nothing_is_left_raw() {
-    for (name, bytes) in corpus() {
-        let (events, report) = read_pieces(std::iter::once(bytes.as_slice()));
-        assert_eq!(report.unreadable, 0, "{name}");
-        assert_eq!(report.raw, BTreeMap::new(), "{name}");
-        let mut ids = std::collections::BTreeSet::new();
-        for event in &events {
-            assert!(ids.insert(event.id.clone()), "{name}: {} twice", event.id);
-        }
-        let pieces = read_pieces(bytes.chunks(7)).0;
-        assert_eq!(events, pieces, "{name}: another cut");
-    }
-}
-
-/// The expectation is taken from the lines by other code than the reader's.
-#[test]
-fn what_recorded_inputs_say_comes_out_once() {
-    for (name, bytes) in corpus() {
-        let lines: Vec<Value> = String::from_utf8(bytes.clone())
-            .unwrap()
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect();
-        let (events, _) = read_pieces(std::iter::once(bytes.as_slice()));
-        let of = |event: &str| {
-            lines
-                .iter()
-                .filter(|line| line["hook_event_name"] == event)
-                .collect::<Vec<_>>()
-        };
-        let mut calls: Vec<&str> = of("PreToolUse")
-            .iter()
-            .map(|line| line["tool_use_id"].as_str().unwrap())
-            .collect();
-        let mut called = Vec::new();
-        let mut ended = Vec::new();
-        let mut failed = 0;
-        let mut edits = 0;
-        let mut answers = Vec::new();
-        let mut prompts = 0;
-        let mut turns: BTreeMap<String, (u32, u32)> = BTreeMap::new();
-        for event in &events {
-            let turn = event.turn_id.clone().unwrap_or_default();
-            match &event.payload {
-                Payload::ToolCall(call) => called.push(call.tool_call_id.as_str()),
-                // How it ends is told by another one.
-                Payload::ToolResult(result) if result.goes_on() => {}
-                Payload::ToolResult(result) => {
-                    ended.push(result.tool_call_id.as_str());
-                    failed += u32::from(result.error.is_some());
-                }
-                Payload::FileEdit(_) => edits += 1,
-                Payload::AssistantDone(done) => answers.push(done.text.as_str()),
-                Payload::UserMessage(_) => prompts += 1,
-                Payload::TurnStart(_) => turns.entry(turn).or_default().0 += 1,
-                Payload::TurnEnd(_) => turns.entry(turn).or_default().1 += 1,
-                _ => {}
-            }
-        }
-        let stem = |id: &str| id.split('~').next().unwrap().to_owned();
-        let mut called: Vec<String> = called.into_iter().map(stem).collect();
-        let mut ended: Vec<String> = ended.into_iter().map(stem).collect();
-        calls.sort_unstable();
-        called.sort();
-        ended.sort();
-        assert_eq!(called, calls, "{name}");
-        assert_eq!(ended, called, "{name}: every call has one result");
-        let well = of("PostToolUse").len();
-        assert_eq!(failed as usize, calls.len() - well, "{name}");
-        let edited = of("PostToolUse")
-            .iter()
-            .filter(|line| {
-                let tool = line["tool_name"].as_str().unwrap();
-                matches!(tool, "Write" | "Edit" | "NotebookEdit" | "MultiEdit")
-            })
-            .count();
-        assert_eq!(edits, edited, "{name}");
-        let wanted: Vec<&str> = lines
-            .iter()
-            .filter(|line| {
-                line["hook_event_name"] == "Stop"
-                    || (line["hook_event_name"] == "SubagentStop" && line["agent_type"] != "")
-            })
-            .filter_map(|line| line["last_assistant_message"].as_str())
-            .filter(|text| !text.is_empty())
-            .collect();
-        assert_eq!(answers, wanted, "{name}");
-        let by_person = of("UserPromptSubmit")
-            .iter()
-            .filter(|line| !line["prompt"].as_str().unwrap().starts_with('<'))
-            .count();
-        assert_eq!(prompts, by_person, "{name}");
-        for (turn, counts) in turns {
-            assert_eq!(counts, (1, 1), "{name}: {turn}");
-        }
-    }
 }
 
 #[test]
@@ -291,46 +158,6 @@ fn a_result_that_comes_first_tells_the_call_too() {
         ]
     );
     assert_eq!(report.repeated, 1);
-}
-
-#[test]
-fn a_refused_call_is_closed_when_the_turn_is_over_and_a_late_result_is_waited_for() {
-    let lines = [
-        hook("UserPromptSubmit", json!({"prompt": "Go"})),
-        tool("PreToolUse", "toolu_1", json!({})),
-        hook(
-            "PermissionRequest",
-            json!({"tool_name": "Bash", "tool_input": {"command": "ls"}}),
-        ),
-        tool(
-            "PreToolUse",
-            "toolu_2",
-            json!({"tool_input": {"command": "pwd"}}),
-        ),
-        hook("Stop", json!({"last_assistant_message": "I may not."})),
-        tool(
-            "PostToolUse",
-            "toolu_2",
-            json!({"tool_input": {"command": "pwd"}, "tool_response": {"stdout": "/w"}}),
-        ),
-        hook("SessionEnd", json!({"reason": "other"})),
-    ];
-    assert_eq!(
-        words(&read(&lines).0),
-        [
-            "turn user",
-            "said Go",
-            "call toolu_1",
-            "ask toolu_1",
-            "call toolu_2",
-            "answer I may not.",
-            "answered cancel",
-            "failed toolu_1 no_result",
-            "end completed",
-            "result toolu_2",
-            "over other"
-        ]
-    );
 }
 
 #[test]
@@ -494,95 +321,6 @@ fn wrong_types_everywhere_do_no_harm() {
     let (events, report) = read(&lines);
     assert!(!events.is_empty());
     assert_eq!(report.unreadable, 0);
-}
-
-/// Lines of two sessions in one file, or words that come late: each turn begins once, whichever prompt its end names.
-#[test]
-fn an_end_that_names_another_prompt_ends_the_open_turn() {
-    let of = |prompt: &str, event: &str, more: Value| {
-        let mut line = hook(event, more);
-        line["prompt_id"] = json!(prompt);
-        line
-    };
-    let mut late = tool("PreToolUse", "toolu_1", json!({}));
-    late["prompt_id"] = json!("p2");
-    let lines = [
-        of("p1", "UserPromptSubmit", json!({"prompt": "One"})),
-        of("p2", "UserPromptSubmit", json!({"prompt": "Two"})),
-        of("p1", "Stop", json!({"last_assistant_message": "Done."})),
-        late,
-        hook("SessionEnd", json!({"reason": "other"})),
-        // A prompt with the name that the second turn of another has.
-        of("p2~2", "UserPromptSubmit", json!({"prompt": "Three"})),
-    ];
-    let turns: Vec<_> = read(&lines)
-        .0
-        .into_iter()
-        .filter(|event| matches!(event.payload, Payload::TurnStart(_)))
-        .filter_map(|event| event.turn_id)
-        .collect();
-    assert_eq!(turns, ["p1", "p2", "p2~2", "p2~2~2"]);
-}
-
-/// Older programs name no prompt, so the same lines can come again.
-#[test]
-fn the_same_words_without_a_prompts_id_begin_another_turn() {
-    let without = |event: &str, more: Value| {
-        let mut line = hook(event, more);
-        line.as_object_mut().unwrap().remove("prompt_id");
-        line
-    };
-    let lines = [
-        without("UserPromptSubmit", json!({"prompt": "Go"})),
-        without("Stop", json!({"last_assistant_message": "Done."})),
-        without("UserPromptSubmit", json!({"prompt": "Go"})),
-        without("Stop", json!({"last_assistant_message": "Done."})),
-    ];
-    let (events, _) = read(&lines);
-    let turns = |begun: bool| -> Vec<_> {
-        let of = events.iter().filter(|event| match event.payload {
-            Payload::TurnStart(_) => begun,
-            Payload::TurnEnd(_) => !begun,
-            _ => false,
-        });
-        of.map(|event| event.turn_id.clone().unwrap()).collect()
-    };
-    assert_eq!(turns(true).len(), 2);
-    assert_ne!(turns(true)[0], turns(true)[1]);
-    assert_eq!(turns(true), turns(false));
-}
-
-#[test]
-fn what_a_sub_agent_does_in_the_background_outlives_a_prompt() {
-    let of_agent = |event: &str| tool(event, "t2", json!({"agent_id": "a1"}));
-    let (events, _) = read(&[
-        hook("UserPromptSubmit", json!({"prompt": "Go"})),
-        tool(
-            "PreToolUse",
-            "t1",
-            json!({"tool_name": "Agent", "tool_input": {"description": "d", "prompt": "p"}}),
-        ),
-        tool(
-            "PostToolUse",
-            "t1",
-            json!({"tool_name": "Agent", "tool_input": {"description": "d", "prompt": "p"},
-            "tool_response": {"agentId": "a1", "status": "async_launched"}}),
-        ),
-        hook(
-            "SubagentStart",
-            json!({"agent_id": "a1", "agent_type": "general-purpose"}),
-        ),
-        hook("Stop", json!({})),
-        of_agent("PreToolUse"),
-        hook(
-            "UserPromptSubmit",
-            json!({"prompt": "And?", "prompt_id": "p2"}),
-        ),
-        of_agent("PostToolUse"),
-    ]);
-    let words = words(&events);
-    let of_call: Vec<&String> = words.iter().filter(|word| word.ends_with(" t2")).collect();
-    assert_eq!(of_call, ["call t2", "result t2"], "{words:?}");
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! What the dialects of Droid hold, over small cases; whole sessions are read by the project's tests.
 
-use crate::support::{assert_sound, read, read_lines, told};
 use chat_event::{ChatEvent, Payload};
-use chat_normalize::{Detection, Dialect, detect};
+use chat_normalize::{Caller, Detection, Dialect, SessionFolder, detect};
 use serde_json::{Value, json};
+
+use crate::support::{assert_sound, read, read_lines, told};
 
 fn line(kind: &str, time_ms: i64, mut rest: Value) -> Value {
     rest["type"] = kind.into();
@@ -267,4 +268,118 @@ fn a_session_file_is_told_as_droids_and_no_other_agents() {
     let twice = [lines[0].clone(), lines[1].clone(), lines[1].clone()];
     let told_twice = told(&read_lines(Dialect::DroidSession, &twice).events);
     assert_eq!(told_twice, ["turn user", "user Go", "end interrupted"]);
+}
+
+#[test]
+fn sub_agents_sessions_are_put_under_those_whose_calls_started_them() {
+    let caller = |session: &str| {
+        Some(Caller {
+            session_id: session.to_owned(),
+            tool_call_id: "c1".to_owned(),
+        })
+    };
+    let paths = [
+        "a.jsonl",
+        "b.jsonl",
+        "c.jsonl",
+        "one.jsonl",
+        "own.jsonl",
+        "two.jsonl",
+    ];
+    let mut folder = SessionFolder::group(paths);
+    folder.join_called(|path| match path {
+        // One of a call of the session, one of a call of that, one of which nothing is there, two in a circle.
+        "a.jsonl" => caller("own"),
+        "b.jsonl" => caller("a"),
+        "c.jsonl" => caller("gone"),
+        "one.jsonl" => caller("two"),
+        "two.jsonl" => caller("one"),
+        _ => None,
+    });
+    let shown: Vec<(&str, Vec<&str>)> = folder
+        .sessions
+        .iter()
+        .map(|it| {
+            let agents = it.agents.iter().map(|agent| agent.agent_id.as_str());
+            (it.name.as_str(), agents.collect())
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            ("c", vec![]),
+            ("one", vec![]),
+            ("own", vec!["a", "b"]),
+            ("two", vec![])
+        ]
+    );
+}
+
+#[test]
+fn of_two_callers_of_a_name_the_one_beside_it_is_it() {
+    // Copied whole, as a backup, into folders that come before and behind.
+    let folders = ["+backup", "-w", "backup"];
+    let paths = folders.map(|it| [format!("{it}/own.jsonl"), format!("{it}/child.jsonl")]);
+    let mut folder = SessionFolder::group(paths.as_flattened().iter().map(String::as_str));
+    folder.join_called(|path| {
+        path.ends_with("child.jsonl").then(|| Caller {
+            session_id: "own".to_owned(),
+            tool_call_id: "c1".to_owned(),
+        })
+    });
+    let own: Vec<(&str, Vec<&str>)> = folder
+        .sessions
+        .iter()
+        .map(|it| {
+            let agents = it.agents.iter().map(|agent| agent.path.as_str());
+            (it.name.as_str(), agents.collect())
+        })
+        .collect();
+    assert_eq!(
+        own,
+        [
+            ("+backup/own", vec!["+backup/child.jsonl"]),
+            ("-w/own", vec!["-w/child.jsonl"]),
+            ("backup/own", vec!["backup/child.jsonl"])
+        ]
+    );
+}
+
+#[test]
+fn a_first_line_names_the_call_that_started_a_session_or_none() {
+    let line = json!({"type": "session_start", "id": "s2", "callingSessionId": "s1", "callingToolUseId": "c1"});
+    let caller = Caller::of_line(line.to_string().as_bytes()).unwrap();
+    assert_eq!(
+        (caller.session_id.as_str(), caller.tool_call_id.as_str()),
+        ("s1", "c1")
+    );
+    for line in [
+        json!({"type": "session_start", "id": "s2", "callingSessionId": "s1"}),
+        json!({"type": "session_start", "id": "s2"}),
+        json!(["callingSessionId"]),
+        // What is the name of no file, and what is longer than any.
+        json!({"callingSessionId": "../s1", "callingToolUseId": "c1"}),
+        json!({"callingSessionId": "p\\s1", "callingToolUseId": "c1"}),
+        json!({"callingSessionId": "s".repeat(256), "callingToolUseId": "c1"}),
+        json!({"callingSessionId": "s1", "callingToolUseId": "c".repeat(5000)}),
+    ] {
+        assert_eq!(Caller::of_line(line.to_string().as_bytes()), None);
+    }
+    assert_eq!(Caller::of_line(b"{\"callingSessionId\": \"s1\""), None);
+}
+
+#[test]
+fn another_title_is_another_word_on_the_session() {
+    let title = |title: &str| json!({"type": "session_start", "id": "s1", "title": "T", "sessionTitle": title, "owner": "dev", "cwd": "/w"});
+    let ids = |line: Value| -> Vec<String> {
+        let read = read_lines(
+            Dialect::DroidSession,
+            &[line, entry(1, "user", json!("Hi"))],
+        );
+        let starts = read.events.into_iter();
+        let starts = starts.filter(|event| event.payload.event_type() == "session_start");
+        starts.map(|event| event.id).collect()
+    };
+    assert_eq!(ids(title("A")), ids(title("A")));
+    assert_ne!(ids(title("A")), ids(title("B")));
 }

@@ -162,6 +162,67 @@ fn paths_make_sessions() {
     assert_eq!(folder.others, [".hidden.jsonl", "readme.md"]);
 }
 
+#[test]
+fn the_two_histories_of_a_task_are_one_session() {
+    let paths = [
+        "tasks/1/ui_messages.json",
+        "tasks/1/api_conversation_history.json",
+        "tasks/1/task_metadata.json",
+        // Of a task whose messages are gone there is only what the model was told.
+        "tasks/2/api_conversation_history.json",
+        "ui_messages.json",
+        "sessions/3/3.messages.json",
+        "sessions/3/3.json",
+        "sessions/3/agent_a.messages.json",
+        "sessions/4/4.json",
+    ];
+    let folder = SessionFolder::group(paths);
+    let names: Vec<&str> = folder.sessions.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "sessions/3/3",
+            "sessions/3/agent_a",
+            "sessions/4/4",
+            "tasks/1",
+            "tasks/2/api_conversation_history",
+            "ui_messages"
+        ]
+    );
+    let main = folder.sessions[3].main.as_deref();
+    assert_eq!(main, Some("tasks/1/ui_messages.json"));
+    let beside = [
+        "sessions/3/3.json",
+        "tasks/1/api_conversation_history.json",
+        "tasks/1/task_metadata.json",
+    ];
+    assert_eq!(folder.others, beside);
+}
+
+#[test]
+fn a_folder_of_one_task_is_one_session_and_a_namesake_is_its_own() {
+    let names = |paths: &[&str]| -> Vec<String> {
+        let folder = SessionFolder::group(paths.iter().copied());
+        folder.sessions.into_iter().map(|it| it.name).collect()
+    };
+    // The task's own folder was given, and not the one above it.
+    let task = [
+        "ui_messages.json",
+        "api_conversation_history.json",
+        "task_metadata.json",
+    ];
+    assert_eq!(names(&task), ["ui_messages"]);
+    assert_eq!(names(&["3.messages.json", "3.json"]), ["3"]);
+    // Names alone make no notes: these lie in a folder of another name.
+    let others = [
+        "logs/a.messages.json",
+        "logs/a.json",
+        "tasks/1/ui_messages.json",
+        "tasks/1.json",
+    ];
+    assert_eq!(names(&others).len(), 4, "{:?}", names(&others));
+}
+
 /// It works beside its caller: what that says meanwhile is not put behind all that the agent does.
 #[test]
 fn an_agent_in_the_background_stands_before_the_word_that_it_is_over() {

@@ -1,13 +1,16 @@
 //! What OpenCode's normalizers hold on small inputs, of kinds that no recording has.
 
+mod ends;
 mod next;
 mod removals;
+mod sessions;
 mod set_backs;
 
-use crate::support::{assert_sound, read_lines, read_lines_as_one, sessions_of, told};
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{AT_REST, Context, Detection, Dialect, Report, SessionReader, detect};
 use serde_json::{Value, json};
+
+use crate::support::{assert_sound, read_lines};
 
 /// The events of lines, and what is said of them.
 fn read(lines: &[Value]) -> (Vec<ChatEvent>, Report) {
@@ -266,163 +269,6 @@ fn ends(lines: &[Value]) -> Vec<String> {
 }
 
 #[test]
-fn what_goes_wrong_is_of_the_turn_that_runs_and_not_of_the_prompt_that_waits() {
-    let lines = |name: &str| {
-        let error = json!({"name": name, "data": {"message": "quota"}});
-        let done = json!({"error": error, "time": {"created": 1, "completed": 2_000}});
-        vec![
-            info("msg_1", None, json!({})),
-            text("prt_1", "msg_1", "First"),
-            busy(),
-            info("msg_2", Some("msg_1"), json!({})),
-            info("msg_3", None, json!({})),
-            text("prt_3", "msg_3", "Waits"),
-            busy(),
-            bus("session.error", json!({"error": error})),
-            info("msg_2", Some("msg_1"), done),
-            busy(),
-            info("msg_4", Some("msg_3"), json!({})),
-            text("prt_4", "msg_4", "Answer"),
-            info(
-                "msg_4",
-                Some("msg_3"),
-                json!({"finish": "stop", "time": {"created": 1, "completed": 3_000}}),
-            ),
-            bus("session.idle", json!({})),
-        ]
-    };
-    assert_eq!(
-        ends(&lines("APIError")),
-        ["msg_1: APIError", "msg_1 failed", "msg_3 completed"]
-    );
-    assert_eq!(
-        ends(&lines("MessageAbortedError")),
-        ["msg_1: interrupt", "msg_1 interrupted", "msg_3 completed"]
-    );
-}
-
-#[test]
-fn a_run_that_was_killed_and_gone_on_with_was_interrupted() {
-    let begun_ms = 1_770_361_000_000_i64;
-    let at = |mut event: Value, ms: i64| {
-        event["properties"]["time"] = json!(begun_ms + ms);
-        event
-    };
-    let whole = json!({"finish": "stop", "time": {"created": 1, "completed": 9_000}});
-    let runs = json!({"id": "prt_3", "sessionID": "ses_1", "messageID": "msg_2", "type": "tool", "tool": "bash",
-        "callID": "call_1", "state": {"status": "running", "input": {"command": "sleep 20"}, "time": {"start": 3_000}}});
-    let lines = [
-        at(info("msg_1", None, json!({})), 1_000),
-        at(text("prt_1", "msg_1", "First"), 1_001),
-        at(info("msg_2", Some("msg_1"), json!({})), 2_000),
-        at(bus("message.part.updated", json!({"part": runs})), 3_000),
-        // Another program goes on with the session.
-        at(info("msg_3", None, json!({})), 7_000),
-        at(text("prt_4", "msg_3", "Go on"), 7_001),
-        at(info("msg_4", Some("msg_3"), json!({})), 8_000),
-        at(text("prt_5", "msg_4", "Went on."), 8_500),
-        at(info("msg_4", Some("msg_3"), whole), 9_000),
-        at(bus("session.idle", json!({})), 9_001),
-    ];
-    assert_eq!(ends(&lines), ["msg_1 interrupted", "msg_3 completed"]);
-    let events = read(&lines).0;
-    let at_end = |event: &&ChatEvent| {
-        let result = matches!(event.payload, Payload::ToolResult(_));
-        result || event.id == "msg_1:end"
-    };
-    // It was over when it last said something.
-    let times: Vec<_> = events
-        .iter()
-        .filter(at_end)
-        .map(|event| event.timestamp)
-        .collect();
-    assert_eq!(times, [Some(begun_ms + 3_000); 2]);
-}
-
-#[test]
-fn a_prompt_that_waited_and_was_not_answered_is_not_completed() {
-    let whole = json!({"finish": "stop", "time": {"created": 1, "completed": 2_000}});
-    let mut lines = vec![
-        info("msg_1", None, json!({})),
-        text("prt_1", "msg_1", "First"),
-        busy(),
-        info("msg_2", Some("msg_1"), json!({})),
-        info("msg_3", None, json!({})),
-        text("prt_3", "msg_3", "Waits"),
-        info("msg_2", Some("msg_1"), whole.clone()),
-    ];
-    let mut left = lines.clone();
-    left.push(bus("session.idle", json!({})));
-    assert_eq!(ends(&left), ["msg_1 completed", "msg_3 interrupted"]);
-    // The next prompt is answered, and this one passed over.
-    lines.extend([
-        info("msg_4", None, json!({})),
-        text("prt_4", "msg_4", "Waits, too"),
-        info("msg_5", Some("msg_4"), json!({})),
-        info("msg_5", Some("msg_4"), whole),
-        bus("session.idle", json!({})),
-    ]);
-    assert_eq!(
-        ends(&lines),
-        ["msg_1 completed", "msg_3 interrupted", "msg_4 completed"]
-    );
-}
-
-#[test]
-fn answers_to_one_prompt_after_the_session_rested_are_turns_with_ids_of_their_own() {
-    let whole = json!({"finish": "stop", "time": {"created": 1, "completed": 2_000}});
-    let answer = |n: u64, prompt: &str| {
-        [
-            info(&format!("msg_a{n}"), Some(prompt), whole.clone()),
-            bus("session.idle", json!({})),
-        ]
-    };
-    let prompts = ["msg_1", "msg_1~2", "msg_1", "msg_1", "msg_1~2"];
-    let lines: Vec<Value> = (0..)
-        .zip(prompts)
-        .flat_map(|(n, prompt)| answer(n, prompt))
-        .collect();
-    let wanted = ["msg_1", "msg_1~2", "msg_1~3", "msg_1~4", "msg_1~2~2"];
-    let wanted = wanted.map(|id| format!("{id} completed"));
-    assert_eq!(ends(&lines), wanted);
-}
-
-#[test]
-fn a_turn_that_recovers_did_not_fail() {
-    let whole = |id: &str, mut held: Value| {
-        held["time"] = json!({"created": 1, "completed": 2_000});
-        info(id, Some("msg_1"), held)
-    };
-    let mut lines = vec![
-        info("msg_1", None, json!({})),
-        text("prt_1", "msg_1", "Long"),
-        busy(),
-        info("msg_2", Some("msg_1"), json!({})),
-        bus(
-            "session.error",
-            json!({"error": {"name": "ContextOverflowError", "data": {"message": "too long"}}}),
-        ),
-        whole("msg_2", json!({})),
-        whole("msg_3", json!({"summary": true, "finish": "stop"})),
-    ];
-    let idle = bus("session.idle", json!({}));
-    let mut stopped = lines.clone();
-    stopped.push(idle.clone());
-    assert_eq!(
-        ends(&stopped),
-        ["msg_1: ContextOverflowError", "msg_1 failed"]
-    );
-    lines.push(info("msg_4", Some("msg_1"), json!({})));
-    lines.push(text("prt_4", "msg_4", "Done"));
-    lines.push(whole("msg_4", json!({"finish": "stop"})));
-    lines.push(idle);
-    assert_eq!(
-        ends(&lines),
-        ["msg_1: ContextOverflowError", "msg_1 completed"]
-    );
-}
-
-#[test]
 fn a_run_is_given_its_prompt_from_outside() {
     let line = json!({"sessionID": "ses_1", "timestamp": 1_770_361_013_000_u64, "part": {"id": "prt_1", "type": "text",
         "messageID": "msg_1", "sessionID": "ses_1", "text": "Hello"}, "type": "text"})
@@ -458,110 +304,8 @@ fn a_run_is_given_its_prompt_from_outside() {
         Payload::TurnEnd(end) if end.outcome.as_deref() == Some("interrupted"))));
 }
 
-#[test]
-fn in_one_session_others_of_the_bus_are_said_once_and_counted() {
-    let mut lines = vec![status("ses_1", "busy")];
-    for n in 2..5 {
-        lines.push(status(&format!("ses_{n}"), "busy"));
-        lines.push(status(&format!("ses_{n}"), "idle"));
-    }
-    lines.push(status("ses_1", "idle"));
-    let read = read_lines_as_one(Dialect::OpenCodeEvents, &lines);
-    let (events, report) = (read.events, read.report);
-    let notices: Vec<&str> = events
-        .iter()
-        .filter_map(|event| match &event.payload {
-            Payload::Notice(notice) => Some(notice.text.as_str()),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(
-        notices,
-        [
-            "the bus tells of another session, too: ses_2 is not read",
-            "3 other sessions of the bus were not read",
-        ]
-    );
-    assert_eq!(report.passed_over["event of another session"], 6);
-}
-
 fn status(session: &str, kind: &str) -> Value {
     json!({"type": "session.status", "properties": {"sessionID": session, "status": {"type": kind}}})
-}
-
-#[test]
-fn sessions_that_share_a_bus_are_sessions_of_their_own() {
-    let created = |session: &str, parent: Option<&str>| {
-        json!({"type": "session.created",
-        "properties": {"info": {"id": session, "parentID": parent}}})
-    };
-    let message = |session: &str, id: &str, role: &str, rest: Value| {
-        let mut info = json!({"id": id, "sessionID": session, "role": role});
-        for (key, value) in rest.as_object().unwrap() {
-            info[key] = value.clone();
-        }
-        json!({"type": "message.updated", "properties": {"info": info}})
-    };
-    let part = |session: &str, message: &str, id: &str, rest: Value| {
-        let mut part = json!({"id": id, "sessionID": session, "messageID": message});
-        for (key, value) in rest.as_object().unwrap() {
-            part[key] = value.clone();
-        }
-        json!({"type": "message.part.updated", "properties": {"part": part}})
-    };
-    let says = |text: &str| json!({"type": "text", "text": text, "time": {"start": 1, "end": 2}});
-    let task = json!({"type": "tool", "tool": "task", "callID": "c", "state": {"status": "running",
-        "input": {"description": "Look"}, "metadata": {"sessionId": "ses_c"}}});
-    let whole = json!({"parentID": "m1", "finish": "stop", "time": {"created": 1, "completed": 2}});
-    let lines = [
-        status("ses_a", "busy"),
-        created("ses_b", None),
-        status("ses_b", "busy"),
-        message("ses_a", "ma", "assistant", json!({"parentID": "m0"})),
-        message("ses_b", "mb", "assistant", json!({"parentID": "m1"})),
-        part("ses_a", "ma", "p1", task),
-        // Who works for another, by its call and by its own word; and who does nothing.
-        message("ses_c", "mc", "assistant", json!({})),
-        created("ses_d", Some("ses_b")),
-        json!({"type": "session.updated", "properties": {"info": {"id": "ses_e", "title": "Old"}}}),
-        part("ses_b", "mb", "p1", says("B")),
-        part("ses_c", "mc", "p2", says("C")),
-        part("ses_d", "md", "p3", says("D")),
-        message("ses_b", "mb", "assistant", whole),
-        status("ses_b", "idle"),
-        status("ses_a", "busy"),
-    ];
-    let sessions = sessions_of(Dialect::OpenCodeEvents, &lines);
-    let told: Vec<(&str, String)> = sessions
-        .iter()
-        .map(|(id, events)| (id.as_str(), told(events).join("; ")))
-        .collect();
-    assert_eq!(
-        told,
-        [
-            (
-                "ses_a",
-                "turn user; call c task; done C; failed c no_result; end interrupted".to_owned()
-            ),
-            (
-                "ses_b",
-                "turn user; done B; done D; end completed".to_owned()
-            ),
-        ]
-    );
-    let statuses = |id: &str| {
-        let statuses = sessions[id]
-            .iter()
-            .filter_map(|event| match &event.payload {
-                Payload::SessionStatus(status) => Some(status.status.as_str()),
-                _ => None,
-            });
-        statuses.collect::<Vec<_>>().join(" ")
-    };
-    assert_eq!(
-        (statuses("ses_a"), statuses("ses_b")),
-        ("busy idle".to_owned(), "busy idle".to_owned())
-    );
 }
 
 /// The largest numbers there are: nothing is counted beyond them.

@@ -1,9 +1,10 @@
 //! What the dialect of Qwen Code's chat files holds, over small cases and a public session.
 
-use crate::support::{assert_sound, read, read_lines, sources, told};
 use chat_event::{ChatEvent, Payload};
-use chat_normalize::Dialect;
+use chat_normalize::{Dialect, SessionFolder};
 use serde_json::{Value, json};
+
+use crate::support::{assert_sound, read, read_lines, sources, told};
 
 fn record(n: u32, kind: &str, mut rest: Value) -> Value {
     rest["type"] = kind.into();
@@ -215,4 +216,142 @@ fn going_back_names_the_turns_that_were_left() {
         _ => None,
     });
     assert_eq!(left, Some(json!([turns[1]])));
+}
+
+/// Seen: 0.24.4.
+#[test]
+fn an_agent_in_the_background_works_until_a_notification_tells_its_end() {
+    let began = json!({"callId": "c1", "status": "success", "resultDisplay": {
+        "type": "task_execution", "status": "background", "executionMode": "background", "toolCalls": [],
+    }});
+    let told = "<task-notification>\n<task-id>a1</task-id>\n<tool-use-id>c1</tool-use-id>\n<status>completed</status>\n<summary>Agent \"Look\" completed.</summary>\n<result>There is none.</result>\n</task-notification>";
+    let mut end = record(
+        5,
+        "user",
+        json!({"subtype": "notification", "message": {"role": "user", "parts": [{"text": told}]}, "systemPayload": {"displayText": "It is done."}}),
+    );
+    let lines = |end: &Value| {
+        vec![
+            user(1, "Look"),
+            model(
+                2,
+                json!([{"functionCall": {"id": "c1", "name": "agent", "args": {"prompt": "Is there one?"}}}]),
+            ),
+            result(
+                3,
+                "c1",
+                "agent",
+                json!({"output": "Do not wait."}),
+                began.clone(),
+            ),
+            model(4, json!([{"text": "It runs."}])),
+            end.clone(),
+            model(6, json!([{"text": "There is none."}])),
+        ]
+    };
+    let events = of(&lines(&end));
+    let results: Vec<_> = events
+        .iter()
+        .filter_map(|event| match &event.payload {
+            Payload::ToolResult(result) => Some((
+                result.background,
+                result.result.display_text().into_owned(),
+                result.error.is_some(),
+            )),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        results,
+        [
+            (Some(true), "It works in the background.".to_owned(), false),
+            (Some(false), "There is none.".to_owned(), false)
+        ]
+    );
+    let shown = events.iter().find_map(|event| match &event.payload {
+        Payload::Notice(notice) => Some((notice.text.clone(), notice.extra.get("toolCallId"))),
+        _ => None,
+    });
+    let (text, call) = shown.unwrap();
+    assert_eq!(text, "It is done.");
+    assert_eq!(
+        call.and_then(|id| id.as_str().map(String::from)),
+        Some("c1".to_owned())
+    );
+    // One of another program's tasks ends no call.
+    end["message"]["parts"][0]["text"] = told.replace("c1", "c2").into();
+    let events = of(&lines(&end));
+    let last = events.iter().rev().find_map(|event| match &event.payload {
+        Payload::ToolResult(result) => Some(result),
+        _ => None,
+    });
+    assert!(last.unwrap().is_missing(), "{last:?}");
+}
+
+/// As some providers number their calls anew.
+#[test]
+fn a_call_whose_id_is_used_again_is_not_at_work_for_ever() {
+    let began = json!({"callId": "c1", "status": "success", "resultDisplay": {"type": "task_execution", "status": "background"}});
+    let told = "<task-notification><tool-use-id>c1</tool-use-id><status>completed</status><result>None.</result></task-notification>";
+    let mut lines = Vec::new();
+    for n in [1, 4] {
+        let call =
+            json!([{"functionCall": {"id": "c1", "name": "agent", "args": {"prompt": "Look"}}}]);
+        lines.push(user(n, "Look"));
+        lines.push(model(n + 1, call));
+        let output = json!({"output": "Do not wait."});
+        lines.push(result(n + 2, "c1", "agent", output, began.clone()));
+    }
+    lines.push(record(
+        7,
+        "user",
+        json!({"subtype": "notification", "message": {"role": "user", "parts": [{"text": told}]}}),
+    ));
+    lines.push(model(8, json!([{"text": "There is none."}])));
+    let events = of(&lines);
+    let ends: Vec<(String, bool)> = events
+        .iter()
+        .filter_map(|event| match &event.payload {
+            Payload::ToolResult(it) if it.background == Some(false) => {
+                Some((it.tool_call_id.clone(), it.is_missing()))
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        ends,
+        [("c1".to_owned(), true), ("c1~2".to_owned(), false)],
+        "{events:#?}"
+    );
+    let named = events.iter().find_map(|event| match &event.payload {
+        Payload::Notice(notice) => notice.extra.get("toolCallId"),
+        _ => None,
+    });
+    assert_eq!(named.unwrap().as_str().as_deref(), Some("c1~2"));
+}
+
+#[test]
+fn agents_files_are_of_the_chats_of_their_project() {
+    for (project, chats) in [("p/", "chats"), ("", "chats"), ("p/", "chats/archive")] {
+        let own = format!("{project}{chats}/s1.jsonl");
+        let agent = format!("{project}subagents/s1/agent-a1.jsonl");
+        let meta = format!("{project}subagents/s1/agent-a1.meta.json");
+        let other = format!("{project}chats/s2.jsonl");
+        let paths = [&own, &agent, &meta, &other];
+        let folder = SessionFolder::group(paths.iter().map(|path| path.as_str()));
+        assert_eq!(folder.sessions.len(), 2, "{folder:#?}");
+        let session = folder
+            .sessions
+            .iter()
+            .find(|it| it.main.as_ref() == Some(&own));
+        let [part] = session.unwrap().agents.as_slice() else {
+            panic!("{folder:#?}");
+        };
+        assert_eq!(
+            (part.path.as_str(), part.agent_id.as_str()),
+            (agent.as_str(), "a1")
+        );
+        assert_eq!(part.meta.as_deref(), Some(meta.as_str()));
+        assert!(!part.flat);
+    }
 }

@@ -1,13 +1,14 @@
 //! Soups of the words that agents' logs are made of: whatever the order and the shapes, what begins ends, and no id stands
 //! twice.
 
-use crate::support::{assert_sound, read_lines};
 use chat_normalize::Dialect;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use crate::support::{assert_sound, read_lines};
+
 /// The dialects whose words these are.
-const WORDS: [&str; 11] = [
+const WORDS: [&str; 16] = [
     "gemini-stream",
     "gemini-chat",
     "pi-json",
@@ -17,6 +18,11 @@ const WORDS: [&str; 11] = [
     "droid-session",
     "grok",
     "cursor-stream",
+    "cline-task",
+    "cline-session",
+    "cline-stream",
+    "goose-session",
+    "goose-stream",
     "qwen-chat",
     "swe-agent",
 ];
@@ -113,6 +119,63 @@ fn line(which: usize) -> BoxedStrategy<Value> {
                 10 => json!({"kind": "ObservationEvent", "id": id, "source": x, "timestamp": "t", "tool_call_id": other, "observation": {"content": y}}),
                 _ => json!({"kind": "MessageEvent", "id": id, "source": x, "timestamp": "t", "llm_message": {"content": y}}),
             },
+            "cline-task" => {
+                let text = json!({"tool": "editedExistingFile", "path": x, "content": y, "request": z, "question": y, "options": [x],
+                    "tokensIn": z, "cancelReason": x, "serverName": x, "toolName": y, "status": x, "selected": z}).to_string();
+                let (kinds, form) = match kind % 3 {
+                    0 => (["tool", "command", "followup", "completion_result", "resume_task", "use_mcp_server"], "ask"),
+                    1 => (["text", "reasoning", "api_req_started", "user_feedback", "command_output", "diff_error"], "say"),
+                    _ => (["task", "tool", "api_req_started", "error_retry", "task_progress", "plan_mode_respond"], "say"),
+                };
+                let at = ["a", "b", "c"].iter().position(|it| *it == other).unwrap_or(0);
+                json!({"ts": 1_796_032_800_000usize + at, "type": form, form: kinds[kind / 2 % 6], "text": text,
+                    "partial": z, "isAnswered": y, "conversationHistoryIndex": x})
+            }
+            "cline-session" => {
+                let blocks = json!([{"type": "tool_use", "id": other, "name": "editor", "input": {"path": x, "new_text": y}},
+                    {"type": "tool_result", "tool_use_id": other, "content": [{"query": x, "result": y, "success": z}]},
+                    {"type": "text", "text": z}, {"type": "tool_use", "id": id, "name": "ask_question", "input": {"question": x}}]);
+                let role = if kind % 2 == 0 { "user" } else { "assistant" };
+                json!({"version": 1, "sessionId": "s", "agent": x, "messages": [
+                    {"role": role, "id": id, "ts": y, "content": blocks, "metrics": {"inputTokens": x}}, {"role": "user", "content": x}]})
+            }
+            "cline-stream" => {
+                let event = match kind {
+                    0..=2 => json!({"type": "content_start", "contentType": "text", "text": x}),
+                    3 => json!({"type": "content_end", "contentType": "text", "text": y}),
+                    4 | 5 => json!({"type": "content_start", "contentType": "tool", "toolName": x, "toolCallId": other, "input": {"commands": y}}),
+                    6 => json!({"type": "content_start", "contentType": "tool", "toolName": "ask_question", "toolCallId": other, "input": {"question": y}}),
+                    7 => json!({"type": "content_end", "contentType": "tool", "toolCallId": other, "output": x, "error": y}),
+                    8 => json!({"type": "content_update", "toolCallId": other, "update": x}),
+                    9 => json!({"type": "error", "error": x, "recoverable": y}),
+                    10 => json!({"type": "done", "reason": x, "text": y}),
+                    _ => json!({"type": "iteration_start", "iteration": x}),
+                };
+                json!({"ts": "2026-11-30T10:00:00Z", "type": "agent_event", "event": event})
+            }
+            "goose-session" | "goose-stream" => {
+                let told = json!({"status": x, "value": {"name": "edit", "arguments": {"path": x, "before": y, "after": z},
+                    "content": [{"type": "text", "text": y}], "isError": z}, "error": y});
+                let block = match kind {
+                    0..=2 => json!({"type": "text", "text": x}),
+                    3 | 4 => json!({"type": "toolRequest", "id": other, "toolCall": told}),
+                    5 | 6 => json!({"type": "toolResponse", "id": other, "toolResult": told}),
+                    7 => json!({"type": "toolConfirmationRequest", "id": other, "toolName": x, "arguments": y}),
+                    8 => json!({"type": "actionRequired", "data": {"actionType": "elicitation", "id": other, "message": x}}),
+                    9 => json!({"type": "actionRequired", "data": {"actionType": "elicitationResponse", "id": other, "user_data": x}}),
+                    _ => json!({"type": "thinking", "thinking": y}),
+                };
+                let role = if kind % 2 == 0 { "user" } else { "assistant" };
+                let message = json!({"role": role, "id": id, "created": 1_796_032_800, "content": [block, {"type": "text", "text": z}]});
+                match (WORDS[which], kind) {
+                    ("goose-session", 10) => json!({"working_dir": "/w", "message_count": x, "description": y}),
+                    ("goose-session", 11) => json!({"working_dir": "/w", "id": "s", "conversation": [message]}),
+                    ("goose-session", _) => message,
+                    (_, 10) => json!({"type": "complete", "total_tokens": x}),
+                    (_, 11) => json!({"type": "error", "error": x}),
+                    _ => json!({"type": "message", "message": message}),
+                }
+            }
             "droid-stream" => match kind {
                 0 => json!({"type": "system", "session_id": "s", "model": x, "cwd": y}),
                 1..=3 => json!({"type": "message", "role": x, "id": id, "text": y, "timestamp": z}),

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use crate::event::ChatEvent;
-use crate::json::{Extra, Json};
+use crate::extra::Extra;
+use crate::json::Json;
 use crate::payload::Payload;
 
 /// Which texts go together.

@@ -2,7 +2,8 @@
 
 use super::Cursor;
 use crate::body::Body;
-use crate::json::{Extra, Json};
+use crate::extra::Extra;
+use crate::json::Json;
 use crate::payload::ToolError;
 use crate::text::Text;
 

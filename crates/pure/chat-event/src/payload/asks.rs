@@ -1,6 +1,7 @@
 //! What an agent asks, and what it is answered: permissions and questions.
 
-use crate::json::{Extra, Json};
+use crate::extra::Extra;
+use crate::json::Json;
 use crate::schema::payload_struct;
 
 payload_struct! {

@@ -4,7 +4,8 @@ use chat_event::payload::{Plan, PlanEntry, Progress};
 use chat_event::{Extra, Json, Payload};
 use serde_json::Value;
 
-use super::events::{AgUi, field, id_hash};
+use super::events::{AgUi, id_hash};
+use super::names::field;
 use crate::emit::{Emitter, hash};
 use crate::value::{str_of, text_of};
 use crate::words::{counted, one_line};

@@ -6,8 +6,9 @@ use chat_event::payload::{ToolCall, ToolInputChunk, ToolResult};
 use chat_event::{Extra, Json};
 use serde_json::{Map, Value};
 
-use super::events::{AgUi, Chunked, field, id_hash};
-use super::history::content_of;
+use super::events::{AgUi, Chunked, id_hash};
+use super::message::content_of;
+use super::names::field;
 use crate::emit::{Emitter, Place, cut, hash};
 use crate::tool;
 use crate::value::{str_of, text_of};
@@ -17,7 +18,7 @@ use crate::words::one_line;
 #[derive(Debug)]
 pub(crate) struct Call {
     /// The id its events bear.
-    id: String,
+    pub(super) id: String,
     pub(super) order: u64,
     pub(super) name: String,
     pub(super) input: String,
@@ -27,15 +28,6 @@ pub(crate) struct Call {
     pub(super) announced: bool,
     /// The run ended to ask whether it may be made.
     pub(super) asked_for: bool,
-}
-
-/// A sub-agent that runs.
-#[derive(Debug)]
-pub(crate) struct Sub {
-    /// The call it runs in.
-    pub(super) call_id: String,
-    /// The call was made up for it.
-    pub(super) own: bool,
 }
 
 impl AgUi {
@@ -49,7 +41,7 @@ impl AgUi {
 
     /// The call `id`, begun where it is not known; `false` where it is over. What begins a call, begins another of the
     /// id of one that is over: some servers count their calls anew with each answer.
-    fn need_call(
+    pub(super) fn need_call(
         &mut self,
         emitter: &mut Emitter,
         id: &str,
@@ -292,84 +284,6 @@ impl AgUi {
             self.note(id_hash("call", id), 0, &call.place);
             let result = tool::unanswered(&call.id, interrupted);
             self.unanswered.give_up(emitter, id, call.place, result);
-        }
-    }
-
-    /// `SUBAGENT_STARTED`.
-    pub(super) fn sub_started(&mut self, emitter: &mut Emitter, event: &Value) {
-        let Some(run) = field(event, "subagentRunId", "subagent_run_id").map(str::to_owned) else {
-            let place = self.quiet_place(None);
-            return emitter.raw(&place, super::FORMAT, "SUBAGENT_STARTED", event);
-        };
-        if self.subs.contains_key(&run) {
-            return emitter.pass_over("a sub-agent that runs");
-        }
-        let call = field(event, "parentToolCallId", "parent_tool_call_id").map(str::to_owned);
-        let own = call.is_none();
-        let call_id = call.unwrap_or_else(|| run.clone());
-        if own {
-            let parent = field(event, "parentSubagentRunId", "parent_subagent_run_id");
-            let mut started = Map::new();
-            let name = text_of(event, "name").unwrap_or("subagent");
-            started.insert("toolCallName".to_owned(), name.into());
-            let started = Value::Object(started);
-            let parent = parent.map(str::to_owned);
-            if !self.need_call(emitter, &call_id, &started, parent, true) {
-                return;
-            }
-            if let Some(call) = self.calls.get_mut(&call_id)
-                && !std::mem::replace(&mut call.announced, true)
-            {
-                let mut args = Map::new();
-                for key in ["description", "input"] {
-                    if let Some(held) = event.get(key).filter(|held| !held.is_null()) {
-                        args.insert(key.to_owned(), held.clone());
-                    }
-                }
-                let payload = ToolCall {
-                    tool_call_id: call.id.clone(),
-                    tool_name: name.to_owned(),
-                    args: Json::from(Value::Object(args)),
-                    title: text_of(event, "description").map(one_line),
-                    kind: Some("agent".to_owned()),
-                    extra: Extra::default(),
-                };
-                emitter.add_as(&format!("{}:call", call.id), &call.place, payload);
-            }
-        }
-        self.subs.insert(run, Sub { call_id, own });
-    }
-
-    /// `SUBAGENT_FINISHED` and `SUBAGENT_ERROR`.
-    pub(super) fn sub_ended(&mut self, emitter: &mut Emitter, kind: &str, event: &Value) {
-        let run = field(event, "subagentRunId", "subagent_run_id").unwrap_or("");
-        let Some(sub) = self.subs.remove(run) else {
-            return emitter.pass_over("the end of a sub-agent that is over");
-        };
-        self.lanes.remove(&Some(run.to_owned()));
-        let message = text_of(event, "message").unwrap_or("the sub-agent failed");
-        let failed = kind == "SUBAGENT_ERROR";
-        if sub.own {
-            let mut held = Map::new();
-            match event.get("result") {
-                Some(Value::String(text)) => {
-                    held.insert("content".to_owned(), text.as_str().into())
-                }
-                Some(Value::Null) | None => None,
-                Some(result) => held.insert("content".to_owned(), result.to_string().into()),
-            };
-            if failed {
-                held.insert("error".to_owned(), message.into());
-            }
-            self.write_result(emitter, &sub.call_id, &Value::Object(held));
-        } else if failed {
-            let place = Place {
-                parent_tool_call_id: Some(self.call_id(&sub.call_id)),
-                ..self.quiet_place(None)
-            };
-            emitter.notice("warning", &place, "agent", message);
-        } else {
-            emitter.pass_over(kind);
         }
     }
 }

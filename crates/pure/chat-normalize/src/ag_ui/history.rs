@@ -7,17 +7,19 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use chat_event::payload::{AssistantDone, Retract, ThinkingDone, ToolCall, TurnEnd, TurnStart};
+use chat_event::payload::{AssistantDone, Retract, ThinkingDone, ToolCall, TurnEnd};
 use chat_event::{Extra, Json};
 use serde_json::{Map, Value, json};
 
 use super::calls::Call;
-use super::events::{AgUi, field, id_hash, text_key};
+use super::events::{AgUi, id_hash, text_key};
+use super::message::{calls_named, calls_of, content_of, keys_of, shows};
+use super::names::field;
 use super::texts::{Open, Said};
 use crate::emit::{Emitter, Place, hash};
 use crate::speech::Kind;
 use crate::tool;
-use crate::value::{list_of, str_of, text_of};
+use crate::value::{str_of, text_of};
 
 impl AgUi {
     /// Results that a run's input brings for calls of the run before.
@@ -130,14 +132,7 @@ impl AgUi {
             id = format!("{id}~{}", self.n_turns);
             self.turns.insert(id_hash("turn", &id));
         }
-        self.turn = Some(id.clone());
-        self.lanes.clear();
-        let place = self.quiet_place(None);
-        let start = TurnStart {
-            trigger: "user".to_owned(),
-            ..TurnStart::default()
-        };
-        emitter.add_as(&format!("{id}:start"), &place, start);
+        let place = self.begin_turn(emitter, &id);
         for message in group {
             self.whole(emitter, message);
         }
@@ -313,91 +308,4 @@ impl AgUi {
         let told = || keys_of(message).find_map(|key| self.told_in.at(key));
         open.or_else(told).map(String::as_str)
     }
-}
-
-/// Under what a message may have been told: as words, as a thought, by its calls or as the result of one.
-fn keys_of(message: &Value) -> impl Iterator<Item = u64> {
-    let id = text_of(message, "id").unwrap_or("");
-    let texts = [Kind::Text, Kind::Thinking].map(|kind| text_key(kind, id));
-    let calls = calls_named(message).map(|call| id_hash("call", call));
-    texts.into_iter().chain(calls)
-}
-
-/// The calls that a message makes, or of one the call whose result it is.
-fn calls_named(message: &Value) -> impl Iterator<Item = &str> {
-    let made = calls_of(message).iter();
-    let made = made.filter_map(|call| text_of(call, "id"));
-    made.chain(field(message, "toolCallId", "tool_call_id"))
-}
-
-/// The calls of an assistant's message.
-fn calls_of(message: &Value) -> &[Value] {
-    match list_of(message, "toolCalls") {
-        [] => list_of(message, "tool_calls"),
-        calls => calls,
-    }
-}
-
-/// Whether a message gives its turn something to show; a result stands with its call, wherever that is.
-fn shows(message: &Value) -> bool {
-    let content = message.get("content").unwrap_or(&Value::Null);
-    match str_of(message, "role") {
-        Some("system" | "developer" | "tool") => false,
-        Some("assistant" | "reasoning") => {
-            !content_of(content).0.is_empty() || !calls_of(message).is_empty()
-        }
-        Some(_) | None => true,
-    }
-}
-
-/// The text of a message's content, and what stands beside it.
-pub(super) fn content_of(content: &Value) -> (String, Option<Json>) {
-    let mut text = String::new();
-    let mut attached: Vec<Value> = Vec::new();
-    match content {
-        Value::String(whole) => text.push_str(whole),
-        Value::Array(parts) => {
-            for part in parts {
-                match str_of(part, "text").or_else(|| part.as_str()) {
-                    Some(more) => {
-                        if !text.is_empty() {
-                            text.push('\n');
-                        }
-                        text.push_str(more);
-                    }
-                    None => attached.push(attachment(part)),
-                }
-            }
-        }
-        Value::Null => {}
-        other => text.push_str(&other.to_string()),
-    }
-    let attached = (!attached.is_empty()).then(|| Json::from(Value::Array(attached)));
-    (text, attached)
-}
-
-/// `{type: "image", source: {type: "data"|"url", value, mimeType}}`, and the older `{type: "binary", …}`.
-fn attachment(part: &Value) -> Value {
-    let source = part.get("source").unwrap_or(part);
-    let kind = str_of(part, "type").unwrap_or("file");
-    let media = text_of(source, "mimeType")
-        .map(str::to_owned)
-        .unwrap_or_else(|| match kind {
-            "image" | "audio" | "video" => format!("{kind}/*"),
-            _ => "application/octet-stream".to_owned(),
-        });
-    let mut made = Map::new();
-    if let Some(name) = text_of(part, "filename") {
-        made.insert("name".to_owned(), name.into());
-    }
-    made.insert("mediaType".to_owned(), media.into());
-    let url = text_of(source, "url")
-        .or_else(|| text_of(source, "value").filter(|_| str_of(source, "type") == Some("url")));
-    let data = text_of(source, "data").or_else(|| text_of(source, "value"));
-    match (url, data) {
-        (Some(url), _) => made.insert("ref".to_owned(), url.into()),
-        (None, Some(data)) => made.insert("data".to_owned(), data.into()),
-        (None, None) => None,
-    };
-    Value::Object(made)
 }

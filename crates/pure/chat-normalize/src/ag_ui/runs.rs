@@ -19,7 +19,8 @@ use chat_event::payload::{
 use chat_event::{Extra, Json};
 use serde_json::Value;
 
-use super::events::{AgUi, field, id_hash};
+use super::events::{AgUi, id_hash};
+use super::names::field;
 use crate::emit::{Emitter, Place};
 use crate::value::{count_of, list_of, str_of, text_of};
 
@@ -58,7 +59,18 @@ impl AgUi {
             id = format!("{id}~{}", self.n_turns);
             self.turns.insert(id_hash("turn", &id));
         }
-        self.turn = Some(id.clone());
+        self.begin_turn(emitter, &id);
+        if self.n_turns == 1
+            && let Some(prompt) = self.prompt.clone()
+        {
+            self.user_message(emitter, &format!("{id}:prompt"), &prompt, None);
+            self.prompt = Some(prompt);
+        }
+    }
+
+    /// The turn of this id is the one that runs; its place.
+    pub(super) fn begin_turn(&mut self, emitter: &mut Emitter, id: &str) -> Place {
+        self.turn = Some(id.to_owned());
         self.lanes.clear();
         let place = self.quiet_place(None);
         let start = TurnStart {
@@ -66,12 +78,7 @@ impl AgUi {
             ..TurnStart::default()
         };
         emitter.add_as(&format!("{id}:start"), &place, start);
-        if self.n_turns == 1
-            && let Some(prompt) = self.prompt.clone()
-        {
-            self.user_message(emitter, &format!("{id}:prompt"), &prompt, None);
-            self.prompt = Some(prompt);
-        }
+        place
     }
 
     pub(super) fn run_finished(&mut self, emitter: &mut Emitter, event: &Value) {

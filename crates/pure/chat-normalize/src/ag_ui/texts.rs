@@ -6,7 +6,8 @@ use chat_event::Json;
 use chat_event::payload::{Notice, UserMessage};
 use serde_json::Value;
 
-use super::events::{AgUi, Chunked, field, text_key};
+use super::events::{AgUi, Chunked, text_key};
+use super::names::field;
 use crate::emit::{Emitter, Place, hash};
 use crate::speech::{Kind, Part};
 use crate::value::str_of;
@@ -62,12 +63,7 @@ impl AgUi {
     ) {
         let id = self.message_id(event);
         self.open_text(emitter, &id, "assistant", Kind::Text, sub);
-        self.write(
-            emitter,
-            Kind::Text,
-            &id,
-            str_of(event, "delta").unwrap_or(""),
-        );
+        self.write_delta(emitter, Kind::Text, &id, event);
     }
 
     pub(super) fn text_end(&mut self, emitter: &mut Emitter, event: &Value) {
@@ -85,12 +81,7 @@ impl AgUi {
         };
         let role = str_of(event, "role").unwrap_or("assistant").to_owned();
         self.open_text(emitter, &id, &role, Kind::Text, sub);
-        self.write(
-            emitter,
-            Kind::Text,
-            &id,
-            str_of(event, "delta").unwrap_or(""),
-        );
+        self.write_delta(emitter, Kind::Text, &id, event);
         self.chunked = Some(Chunked::Text(id));
     }
 
@@ -112,12 +103,7 @@ impl AgUi {
     ) {
         let id = self.thought_id(event, false);
         self.open_text(emitter, &id, "assistant", Kind::Thinking, sub);
-        self.write(
-            emitter,
-            Kind::Thinking,
-            &id,
-            str_of(event, "delta").unwrap_or(""),
-        );
+        self.write_delta(emitter, Kind::Thinking, &id, event);
     }
 
     pub(super) fn thought_end(&mut self, emitter: &mut Emitter, event: &Value) {
@@ -142,12 +128,7 @@ impl AgUi {
             }
         };
         self.open_text(emitter, &id, "assistant", Kind::Thinking, sub);
-        self.write(
-            emitter,
-            Kind::Thinking,
-            &id,
-            str_of(event, "delta").unwrap_or(""),
-        );
+        self.write_delta(emitter, Kind::Thinking, &id, event);
         self.chunked = Some(Chunked::Thought(id));
     }
 
@@ -219,6 +200,11 @@ impl AgUi {
         if kind == Kind::Text {
             self.text = Some(id.to_owned());
         }
+    }
+
+    fn write_delta(&mut self, emitter: &mut Emitter, kind: Kind, id: &str, event: &Value) {
+        let delta = str_of(event, "delta").unwrap_or("");
+        self.write(emitter, kind, id, delta);
     }
 
     fn write(&mut self, emitter: &mut Emitter, kind: Kind, id: &str, piece: &str) {

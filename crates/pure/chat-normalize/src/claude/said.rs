@@ -4,10 +4,13 @@
 //! or behind a person's, on lines of their own. Anywhere else a tag is quoted, and a person's words are kept to the
 //! letter. The tags are those of 1.0 to 2.1.330.
 
+mod elements;
+
 use chat_event::gist;
 use serde_json::Value;
 
 use crate::value::text_of;
+use elements::{Element, take_apart};
 
 /// What the text of a user's line is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,119 +170,9 @@ pub(crate) fn is_local(command: &str) -> bool {
     command.starts_with('/') && !is_work && gist::title(command).is_none()
 }
 
-/// An element of the program.
-struct Element<'a> {
-    name: &'static str,
-    inner: &'a str,
-    /// Which other agent says it.
-    from: Option<&'a str>,
-    /// What stands behind it.
-    after: &'a str,
-}
-
-/// The program's elements in `text`, and what is left of it.
-fn take_apart(text: &str) -> (Vec<Element<'_>>, &str) {
-    let mut elements = Vec::new();
-    let mut left = text;
-    while let Some(element) = first_element(left) {
-        left = element.after;
-        elements.push(element);
-    }
-    if left.trim().is_empty() {
-        return (elements, left);
-    }
-    // Those before a person's words, and those behind them.
-    let n_before = elements
-        .iter()
-        .take_while(|element| is_beside_words(element.name))
-        .enumerate()
-        .filter(|(_, element)| ends_line(element.after))
-        .last()
-        .map_or(0, |(at, _)| at + 1);
-    elements.truncate(n_before);
-    let mut rest = elements.last().map_or(text, |element| element.after);
-    let mut behind = Vec::new();
-    while let Some((before, element)) = last_element(rest) {
-        rest = before;
-        behind.push(element);
-    }
-    elements.extend(behind.into_iter().rev());
-    (elements, rest)
-}
-
 /// Whether a person's words may stand beside the element.
 fn is_beside_words(name: &str) -> bool {
     name == TASK || INJECTED.contains(&name)
-}
-
-/// Whether nothing more stands in the line that `after` begins in the middle of.
-fn ends_line(after: &str) -> bool {
-    let rest = after.trim_start_matches([' ', '\t', '\r']);
-    rest.is_empty() || rest.starts_with('\n')
-}
-
-/// Who writes, and what stands behind an opening tag whose name was taken off.
-fn behind_opening(rest: &str) -> Option<(Option<&str>, &str)> {
-    if let Some(inner) = rest.strip_prefix('>') {
-        return Some((None, inner));
-    }
-    let rest = rest.strip_prefix(' ')?;
-    let (attributes, inner) = rest.split_at(rest.find(['>', '<', '\n'])?);
-    let inner = inner.strip_prefix('>')?;
-    let from = ["teammate_id", "from"];
-    let mut from = from.iter().filter_map(|name| {
-        let (before, value) = attributes.split_once(&format!("{name}=\""))?;
-        let is_whole = before.is_empty() || before.ends_with(' ');
-        let (value, _) = value.split_once('"').filter(|_| is_whole)?;
-        (!value.is_empty()).then_some(value)
-    });
-    Some((from.next(), inner))
-}
-
-/// The element that `text` begins with.
-fn first_element(text: &str) -> Option<Element<'_>> {
-    let tail = text.trim_start().strip_prefix('<')?;
-    let (name, (from, inner)) = OF_COMMANDS
-        .into_iter()
-        .chain([TASK])
-        .chain(INJECTED)
-        .find_map(|name| Some((name, behind_opening(tail.strip_prefix(name)?)?)))?;
-    let close = format!("</{name}>");
-    let (inner, after) = inner.split_once(&close)?;
-    Some(Element {
-        name,
-        inner,
-        from,
-        after,
-    })
-}
-
-/// The element beside words that `text` ends with, on lines of its own; what stands before it.
-fn last_element(text: &str) -> Option<(&str, Element<'_>)> {
-    let head = text.trim_end().strip_suffix('>')?;
-    let (name, inside) = INJECTED
-        .into_iter()
-        .find_map(|name| Some((name, head.strip_suffix(name)?.strip_suffix("</")?)))?;
-    // It begins behind an earlier one of that name, at the beginning of a line.
-    let from = inside
-        .rfind(&format!("</{name}>"))
-        .map_or(0, |at| at + name.len() + 3);
-    let open = format!("<{name}");
-    let (at, (who, inner)) = inside[from..]
-        .match_indices(&open)
-        .map(|(at, _)| from + at)
-        .filter(|at| {
-            let line = inside[..*at].trim_end_matches([' ', '\t']);
-            line.is_empty() || line.ends_with('\n')
-        })
-        .find_map(|at| Some((at, behind_opening(&inside[at + open.len()..])?)))?;
-    let element = Element {
-        name,
-        inner,
-        from: who,
-        after: "",
-    };
-    Some((&text[..at], element))
 }
 
 #[cfg(test)]
@@ -329,6 +222,7 @@ mod tests {
             [Said::Output("a".to_owned()), Said::Output(String::new())]
         );
     }
+
     #[test]
     fn a_tag_that_a_person_quotes_is_a_persons_word() {
         for words in [

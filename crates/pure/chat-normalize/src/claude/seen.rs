@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
+use crate::emit::Emitter;
 use crate::recent::{LATE_SMALL, Recent};
-use crate::value::fingerprint;
+use crate::value::{fingerprint, text_of};
 
 /// The ids of the last 458,752 lines at least, each with a fingerprint of what it said. A line that comes again after
 /// more than twice as many is told again.
@@ -24,6 +25,20 @@ pub(crate) enum Met {
 }
 
 impl Seen {
+    /// Whether the line was written again, and is to be passed over; it is counted then.
+    pub(crate) fn is_repeated(&mut self, emitter: &mut Emitter, line: &Value) -> bool {
+        let Some(uuid) = text_of(line, "uuid") else {
+            return false;
+        };
+        let met = self.meet(uuid, line);
+        match met {
+            Met::Never => {}
+            Met::Same => emitter.report.repeated += 1,
+            Met::Other => emitter.begin_line(None),
+        }
+        met == Met::Same
+    }
+
     /// How the line with this id was met before; it is remembered where it was not.
     pub(crate) fn meet(&mut self, uuid: &str, line: &Value) -> Met {
         let fingerprint = fingerprint(line);

@@ -30,6 +30,7 @@ use crate::facts::Facts;
 use crate::recent::{LATE_LARGE, Recent};
 use agents::Agents;
 use background::LeftRunning;
+pub(crate) use background::{lost_result, result_of as task_result};
 pub(crate) use calls::Call;
 pub(crate) use messages::{Message, OpenMessage, Parts};
 use open::OpenIndex;

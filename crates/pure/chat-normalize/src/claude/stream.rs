@@ -22,7 +22,6 @@ use chat_event::Extra;
 use chat_event::payload::{Compaction, Progress, SessionEnd};
 use serde_json::Value;
 
-use super::seen::Met;
 use super::session::Session;
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place};
@@ -134,15 +133,8 @@ impl ClaudeStream {
 
 impl Normalizer for ClaudeStream {
     fn line(&mut self, emitter: &mut Emitter, line: &Value) {
-        if let Some(uuid) = text_of(line, "uuid") {
-            match self.session.seen.meet(uuid, line) {
-                Met::Never => {}
-                Met::Same => {
-                    emitter.report.repeated += 1;
-                    return;
-                }
-                Met::Other => emitter.begin_line(None),
-            }
+        if self.session.seen.is_repeated(emitter, line) {
+            return;
         }
         let place = self.place(line);
         if !is_true(line, "isSynthetic") {

@@ -33,7 +33,6 @@ use serde_json::{Map, Value};
 
 use super::queue::Queue;
 use super::results::{is_of_lost_call, text_of_content};
-use super::seen::Met;
 use super::session::Session;
 use super::task_end::hides_ends;
 use super::tree::Tree;
@@ -186,15 +185,8 @@ impl Normalizer for ClaudeTranscript {
         self.last_ms = said_ms.or(self.last_ms);
         emitter.time_ms = self.last_ms.unwrap_or(emitter.time_ms);
         let kind = str_of(line, "type").unwrap_or("");
-        if let Some(uuid) = text_of(line, "uuid") {
-            match self.session.seen.meet(uuid, line) {
-                Met::Never => {}
-                Met::Same => {
-                    emitter.report.repeated += 1;
-                    return;
-                }
-                Met::Other => emitter.begin_line(None),
-            }
+        if self.session.seen.is_repeated(emitter, line) {
+            return;
         }
         if !self.holds_compaction(line, kind) {
             self.flush_compaction(emitter);

@@ -6,13 +6,12 @@
 mod about;
 mod open;
 
-use chat_event::payload::{
-    PermissionOption, PermissionRequest, Question, QuestionOption, QuestionRequest,
-};
+use chat_event::payload::{PermissionOption, PermissionRequest, Question, QuestionRequest};
 use chat_event::{Extra, Json};
 use serde_json::Value;
 
 use super::session::Scope;
+use crate::ask::option_of;
 use crate::emit::Emitter;
 use crate::form;
 use crate::recent::Recent;
@@ -274,13 +273,7 @@ fn option(said: &Value) -> Option<PermissionOption> {
 }
 
 fn question(said: &Value) -> Question {
-    let options = list_of(said, "options")
-        .iter()
-        .map(|option| QuestionOption {
-            label: str_of(option, "label").unwrap_or("").to_owned(),
-            description: text_of(option, "description").map(str::to_owned),
-            extra: Extra::default(),
-        });
+    let options = list_of(said, "options").iter().map(option_of);
     Question {
         id: str_of(said, "id").unwrap_or("").to_owned(),
         header: text_of(said, "header").map(str::to_owned),

@@ -10,7 +10,8 @@
 //! | `agent_turn_outcome` | the turn's end |
 //!
 //! Older files say no end of a turn: the next prompt or the file's end ends it, and its last message says how. Tokens are in
-//! a file beside it. A sub-agent's session is a file of its own.
+//! a file beside it. A sub-agent's session is a file of its own, whose first line names the call that started it. The first
+//! line of a file that goes on is written anew with another title.
 
 use chat_event::payload::{Compaction, SessionStart, TurnEnd};
 use chat_event::{Extra, Json};
@@ -239,7 +240,11 @@ impl Normalizer for DroidSession {
                 return;
             }
             self.seen.insert(id, print);
-            emitter.begin_line(Some(id));
+            // The first line is written anew where the session is called otherwise: that is another word on it.
+            match kind {
+                "session_start" => emitter.begin_line(Some(&format!("{id}.{print:016x}"))),
+                _ => emitter.begin_line(Some(id)),
+            }
         }
         let place = self.talk.run.track.place();
         match kind {

@@ -6,13 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chat_event::Extra;
-use chat_event::payload::{
-    PermissionRequest, PermissionResolved, Question, QuestionOption, QuestionRequest,
-};
+use chat_event::payload::{PermissionRequest, PermissionResolved, Question, QuestionRequest};
 use serde_json::Value;
 
 use super::Kimi;
-use crate::ask::Ask;
+use crate::ask::{Ask, option_of};
 use crate::emit::{Emitter, Place};
 use crate::value::{is_true, list_of, str_of, text_of};
 use crate::words::one_line;
@@ -147,13 +145,7 @@ fn resolve(emitter: &mut Emitter, ask: &Ask, response: &Value) {
 }
 
 fn question(said: &Value) -> Question {
-    let options = list_of(said, "options")
-        .iter()
-        .map(|option| QuestionOption {
-            label: str_of(option, "label").unwrap_or("").to_owned(),
-            description: text_of(option, "description").map(str::to_owned),
-            extra: Extra::default(),
-        });
+    let options = list_of(said, "options").iter().map(option_of);
     let text = str_of(said, "question").unwrap_or("");
     Question {
         id: text.to_owned(),

@@ -5,14 +5,15 @@
 use std::collections::BTreeMap;
 
 use chat_event::payload::{
-    PermissionOption, PermissionRequest, PermissionResolved, Question, QuestionOption,
-    QuestionRequest, QuestionResolved,
+    PermissionOption, PermissionRequest, PermissionResolved, Question, QuestionRequest,
+    QuestionResolved,
 };
 use chat_event::{Extra, Json};
 use serde_json::Value;
 
 use super::calls::ABORTED;
 use super::session::Session;
+use crate::ask::option_of;
 use crate::emit::{Emitter, Place};
 use crate::value::{is_true, list_of, str_of, text_of};
 use crate::words::one_line;
@@ -273,19 +274,12 @@ impl Asks {
 }
 
 fn question(at: usize, value: &Value) -> Question {
-    let options = list_of(value, "options")
-        .iter()
-        .map(|option| QuestionOption {
-            label: str_of(option, "label").unwrap_or("").to_owned(),
-            description: text_of(option, "description").map(str::to_owned),
-            extra: Extra::default(),
-        })
-        .collect();
+    let options = list_of(value, "options").iter().map(option_of);
     Question {
         id: at.to_string(),
         header: text_of(value, "header").map(str::to_owned),
         text: str_of(value, "question").unwrap_or("").to_owned(),
-        options,
+        options: options.collect(),
         multi: is_true(value, "multiple").then_some(true),
         secret: None,
         extra: Extra::default(),

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::session::Session;
 use super::tools;
-use crate::edit::{file_edit, shown_path, with_old_text};
+use crate::edit::{file_edit, named_edit, shown_path, with_old_text};
 use crate::emit::{Emitter, Place};
 use crate::value::{count_of, is_true, list_of, str_of, text_of};
 
@@ -152,7 +152,7 @@ impl Edits {
             }
             None => FileEdit {
                 lines_added: u32::try_from(content.lines().count()).unwrap_or(u32::MAX),
-                ..named(call_id, path, Change::Modified)
+                ..named_edit(call_id, path, Change::Modified)
             },
         };
         self.keep(path, content, false);
@@ -229,7 +229,7 @@ impl Edits {
                     old_path: old_path.map(str::to_owned),
                     lines_added: count("additions"),
                     lines_removed: count("deletions"),
-                    ..named(call_id, path, change)
+                    ..named_edit(call_id, path, change)
                 }
             }
         }
@@ -292,19 +292,8 @@ impl Session {
             return emitter.pass_over("part patch, told by tools");
         }
         for path in paths {
-            let edit = named(&call_id, path, Change::Modified);
+            let edit = named_edit(&call_id, path, Change::Modified);
             self.add(emitter, id, "edit", place, edit);
         }
-    }
-}
-
-/// An edit of which only the file is known.
-fn named(call_id: &str, path: &str, change: Change) -> FileEdit {
-    FileEdit {
-        tool_call_id: call_id.to_owned(),
-        file_path: path.to_owned(),
-        change_type: change.as_str().to_owned(),
-        full_diff_available: false,
-        ..FileEdit::default()
     }
 }

@@ -15,36 +15,41 @@
 //! One answer of the model with its calls is a step, and a message of its own. A sub-agent is a session of its own,
 //! begun and ended within its call. What OpenCode has no event for is counted in [`OpenCodeOut::left_out`].
 //!
-//! Below: `ids`, `scopes` (sessions, busy and idle), `turns` (prompts), `steps` (answers), `spent` (tokens and costs),
-//! `texts`, `calls`, `changes` (files), `asks` (permissions and questions).
+//! Below: `ids`, `scopes` (sessions, busy and idle), `turns`, `prompts`, `steps` (answers), `rests` (what is told at rest), `spent` (tokens and costs),
+//! `texts`, `calls`, `changes` (files), `asks` (permissions and questions), `asides`.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-use chat_event::payload::{ErrorEvent, Plan, Retract, SessionStatus};
+use chat_event::payload::SessionStatus;
 use chat_event::{ChatEvent, Payload};
 use serde_json::{Map, Value, json};
 
 use crate::emit::count_kind;
 use crate::recent::{LATE_LARGE, LATE_SMALL, Recent};
 
+mod asides;
 mod asks;
 mod calls;
 mod changes;
 mod ids;
+mod prompts;
+mod rests;
 mod scopes;
 mod spent;
 mod steps;
 mod texts;
 mod turns;
 
+use asides::named_error;
 use asks::Ask;
 use calls::Call;
 use ids::Ids;
+use rests::Rested;
 use scopes::{About, Scope};
 use spent::Spent;
 use steps::Step;
 use texts::TextPart;
-use turns::{Rested, Turn};
+use turns::Turn;
 
 /// Turns ChatEvents of one session into OpenCode's events, one by one.
 ///
@@ -322,49 +327,6 @@ impl OpenCodeOut {
             _ => self.leave_out("session_status"),
         }
     }
-
-    fn plan(&mut self, event: &ChatEvent, plan: &Plan) {
-        let scope = self.scope(event);
-        self.ensure_session(scope);
-        let todos: Vec<Value> = plan
-            .entries
-            .iter()
-            .map(|entry| {
-                // The log has no priorities.
-                json!({"content": entry.content, "status": entry.status, "priority": "medium"})
-            })
-            .collect();
-        let session = self.scopes[scope].id.clone();
-        self.tell(
-            "todo.updated",
-            json!({"sessionID": session, "todos": todos}),
-        );
-    }
-
-    fn retract(&mut self, retract: &Retract) {
-        let mut removed = HashSet::new();
-        for id in &retract.event_ids {
-            let Some((scope, message_id, part_id)) = self.became.remove(id) else {
-                continue;
-            };
-            if !removed.insert((message_id.clone(), part_id.clone())) {
-                continue;
-            }
-            let session = self.scopes[scope].id.clone();
-            match part_id {
-                Some(part_id) => {
-                    self.gone.insert(&part_id, ());
-                    let properties = json!(
-                        {"sessionID": session, "messageID": message_id, "partID": part_id});
-                    self.tell("message.part.removed", properties);
-                }
-                None => {
-                    let properties = json!({"sessionID": session, "messageID": message_id});
-                    self.tell("message.removed", properties);
-                }
-            }
-        }
-    }
 }
 
 /// An object of these members, which are moved.
@@ -374,33 +336,4 @@ fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
         object.insert(name.to_owned(), value);
     }
     Value::Object(object)
-}
-
-/// An error in OpenCode's form; codes that are names of its own are kept.
-fn named_error(error: &ErrorEvent) -> Value {
-    const NAMES: [&str; 8] = [
-        "ProviderAuthError",
-        "UnknownError",
-        "MessageOutputLengthError",
-        "MessageAbortedError",
-        "StructuredOutputError",
-        "ContextOverflowError",
-        "ContentFilterError",
-        "APIError",
-    ];
-    let name = if NAMES.contains(&error.code.as_str()) {
-        error.code.as_str()
-    } else {
-        "UnknownError"
-    };
-    let mut data = json!({"message": error.message});
-    if name != error.code && !error.code.is_empty() {
-        data["code"] = Value::from(error.code.as_str());
-    }
-    for key in ["statusCode", "isRetryable"] {
-        if let Some(value) = error.extra.get(key) {
-            data[key] = value.to_value();
-        }
-    }
-    json!({"name": name, "data": data})
 }

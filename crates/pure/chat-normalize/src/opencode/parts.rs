@@ -41,6 +41,18 @@ impl Prompt {
     }
 }
 
+/// A part of a message as it is now, and which it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SaidPart<'a> {
+    /// The session that says it.
+    pub(super) native_id: &'a str,
+    pub(super) message_id: &'a str,
+    pub(super) id: &'a str,
+    pub(super) value: &'a Value,
+    /// It is never said again.
+    pub(super) whole: bool,
+}
+
 impl Session {
     /// A part as it is now. `whole` where it is never said again.
     pub(crate) fn part(
@@ -60,14 +72,21 @@ impl Session {
             // An answer's text says when it was written.
             None => kind == "text" && part.get("time").is_none() && !whole,
         };
+        let said = SaidPart {
+            native_id,
+            message_id,
+            id,
+            value: part,
+            whole,
+        };
         if of_user {
-            return self.part_of_prompt(emitter, native_id, message_id, id, part);
+            return self.part_of_prompt(emitter, &said);
         }
         let place = self.answer_place(emitter, native_id, message_id, None);
         match kind {
-            "text" => self.text(emitter, message_id, id, part, Kind::Text, whole, &place),
-            "reasoning" => self.text(emitter, message_id, id, part, Kind::Thinking, whole, &place),
-            "tool" => self.tool(emitter, native_id, message_id, id, part, whole, &place),
+            "text" => self.text(emitter, &said, Kind::Text, &place),
+            "reasoning" => self.text(emitter, &said, Kind::Thinking, &place),
+            "tool" => self.tool(emitter, &said, &place),
             "step-start" | "snapshot" => emitter.pass_over(&format!("part {kind}")),
             "step-finish" => {
                 if self.first_time(message_id, id) {
@@ -143,17 +162,11 @@ impl Session {
         self.parts.insert(id.to_owned(), part);
     }
 
-    fn part_of_prompt(
-        &mut self,
-        emitter: &mut Emitter,
-        native_id: &str,
-        message_id: &str,
-        id: &str,
-        part: &Value,
-    ) {
+    fn part_of_prompt(&mut self, emitter: &mut Emitter, said: &SaidPart<'_>) {
+        let (message_id, part) = (said.message_id, said.value);
         let message = self.messages.entry(message_id.to_owned()).or_default();
         message.of_user = true;
-        if !self.first_time(message_id, id) {
+        if !self.first_time(message_id, said.id) {
             return emitter.pass_over("part of a prompt, again");
         }
         if self
@@ -163,7 +176,7 @@ impl Session {
         {
             self.flush_prompt(emitter);
             self.prompt = Some(Prompt {
-                session: native_id.to_owned(),
+                session: said.native_id.to_owned(),
                 message_id: message_id.to_owned(),
                 time_ms: emitter.time_ms,
                 ..Prompt::default()
@@ -195,12 +208,12 @@ impl Session {
                     text_of(part, "agent").unwrap_or("a sub-agent"),
                     text_of(part, "description").unwrap_or("")
                 );
-                let place = self.place(native_id);
+                let place = self.place(said.native_id);
                 emitter.notice("info", &place, "opencode", text);
             }
             kind => {
                 let kind = format!("part {kind} of a prompt");
-                let place = self.place(native_id);
+                let place = self.place(said.native_id);
                 emitter.raw(&place, self.format, &kind, part);
             }
         }

@@ -4,6 +4,7 @@ use chat_event::payload::{AssistantChunk, AssistantDone, ThinkingChunk, Thinking
 use serde_json::Value;
 
 use super::messages::Message;
+use super::parts::SaidPart;
 use super::session::Session;
 use super::times;
 use crate::emit::{Emitter, Place, hash};
@@ -37,24 +38,19 @@ pub(super) enum Kind {
 }
 
 impl Session {
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "a part, where it stands, and how it is read"
-    )]
+    /// A text or a thought, as it is now.
     pub(super) fn text(
         &mut self,
         emitter: &mut Emitter,
-        message_id: &str,
-        id: &str,
-        value: &Value,
+        said: &SaidPart<'_>,
         kind: Kind,
-        whole: bool,
         place: &Place,
     ) {
+        let (message_id, id, whole) = (said.message_id, said.id, said.whole);
         if !self.parts.contains_key(id) {
             self.new_part(message_id, id, kind, place);
         }
-        let time = value.get("time").unwrap_or(&Value::Null);
+        let time = said.value.get("time").unwrap_or(&Value::Null);
         let ended = whole || times::of_member(time, "end").is_some();
         if whole {
             Session::at(emitter, time, "start");
@@ -72,7 +68,7 @@ impl Session {
             part.number(message);
             waiting.clone_from(&part.got);
         }
-        let text = str_of(value, "text").unwrap_or("");
+        let text = str_of(said.value, "text").unwrap_or("");
         if part.done {
             if ended && !part.silent && part.kind == kind && part.said != hash(text.as_bytes()) {
                 part.said = hash(text.as_bytes());

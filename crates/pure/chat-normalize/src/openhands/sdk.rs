@@ -18,11 +18,11 @@ use chat_event::Json;
 use chat_event::payload::ToolResult;
 use serde_json::Value;
 
-use super::session::{Session, text_of_blocks};
+use super::session::Session;
 use super::tools;
 use crate::emit::Emitter;
 use crate::track::{NewCall, Said, tool_error};
-use crate::value::{is_true, list_of, str_of, text_of};
+use crate::value::{is_true, list_of, str_of, text_of, text_of_blocks};
 use crate::words::printed;
 
 /// Takes one event.

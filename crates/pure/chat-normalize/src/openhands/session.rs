@@ -312,15 +312,3 @@ impl Session {
         emitter.notice(level, &place, "openhands", text);
     }
 }
-
-/// The text of a content: a string, or a list of blocks.
-pub(crate) fn text_of_blocks(content: Option<&Value>) -> String {
-    match content {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(blocks)) => {
-            let texts = blocks.iter().filter_map(|block| str_of(block, "text"));
-            texts.collect::<Vec<_>>().join("\n")
-        }
-        _ => String::new(),
-    }
-}

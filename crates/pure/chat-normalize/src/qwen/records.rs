@@ -40,9 +40,7 @@ impl QwenChat {
         if NOT_TYPED.contains(&kind) {
             self.close(emitter);
             self.open_turn(emitter, id, "system");
-            let text = shown.unwrap_or(&said.text).to_owned();
-            emitter.notice("info", &self.track.place(), "qwen", text);
-            return;
+            return self.told_of_task(emitter, &said.text, shown.unwrap_or(&said.text));
         }
         let steers = (is_echo || kind == "mid_turn_user_message") && self.track.turn_id().is_some();
         if !steers {

@@ -121,7 +121,7 @@ impl Running {
                 .emitter
                 .beside(beside.ids.get(place).map_or("", String::as_str)),
             // What was asked, was asked in the first.
-            normalizer: (self.dialect.row().make)(&Context::default()),
+            normalizer: (self.dialect.profile().make)(&Context::default()),
         });
         self.emitter.hand_on(&mut next.emitter);
         let left = Away {

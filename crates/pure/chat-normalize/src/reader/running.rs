@@ -7,7 +7,7 @@ use super::beside::Beside;
 use super::held::{Held, HeldLine};
 use super::torn::Torn;
 use super::{Context, HEAD_BYTES, MAX_HELD_LINES};
-use crate::dialect::{Dialect, Ending, Form, Naming, Normalizer};
+use crate::dialect::{Dialect, Form, Naming, Normalizer, Origin};
 use crate::emit::{Emitter, Place};
 use crate::parse::{event_data, is_event_field, parse_document, parse_line, records_behind};
 use crate::value::text_of;
@@ -103,7 +103,7 @@ impl Running {
             }
         }
         if let Some((reason, at)) = parsed.rest {
-            let recognise = self.dialect.row().recognise;
+            let recognise = self.dialect.profile().recognise;
             let behind = match (parsed.cut_off, self.dialect.form()) {
                 (false, Form::Lines) => records_behind(text, at, recognise),
                 _ => None,
@@ -163,7 +163,7 @@ impl Running {
         let session_id = chat_event::session_id::from_native(native_id);
         self.emitter.go_on_in(&session_id);
         // What was asked, was asked in the session before.
-        self.normalizer = (self.dialect.row().make)(&Context::default());
+        self.normalizer = (self.dialect.profile().make)(&Context::default());
         self.native_id = Some(native_id.to_owned());
     }
 
@@ -222,10 +222,10 @@ impl Running {
         // What came of the source goes on no more, also where its format has no words for that.
         if emitter.has_told() && !emitter.has_ended {
             emitter.time_ms = emitter.newest_ms.max(arrival_ms);
-            match self.dialect.ending() {
-                Ending::OfFile => emitter.end_of_file(),
-                Ending::OfStream => emitter.end_of_stream(in_turn),
-                Ending::Untold => {}
+            match self.dialect.profile().origin {
+                Origin::File => emitter.end_of_file(),
+                Origin::Run | Origin::Server => emitter.end_of_stream(in_turn),
+                Origin::Log => {}
             }
         }
     }

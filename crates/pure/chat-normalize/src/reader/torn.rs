@@ -153,7 +153,7 @@ impl Running {
             return false;
         }
         let parsed = parse_line(text);
-        let recognise = self.dialect.row().recognise;
+        let recognise = self.dialect.profile().recognise;
         let known = || {
             parsed
                 .values

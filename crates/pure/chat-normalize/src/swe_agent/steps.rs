@@ -8,20 +8,8 @@ use super::FORMAT;
 use super::tools::{self, OpenFile};
 use crate::emit::Emitter;
 use crate::track::{NewCall, Track};
-use crate::value::{is_true, list_of, str_of, text_of};
+use crate::value::{is_true, list_of, str_of, text_of, text_of_blocks};
 use crate::words::printed;
-
-/// The text of a content: a string, or a list of blocks.
-pub(crate) fn text(content: Option<&Value>) -> String {
-    match content {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(blocks)) => {
-            let texts = blocks.iter().filter_map(|block| str_of(block, "text"));
-            texts.collect::<Vec<_>>().join("\n")
-        }
-        _ => String::new(),
-    }
-}
 
 /// What the history has of an answer beside the step's words: its call and its thoughts.
 struct Asked<'a> {
@@ -86,7 +74,7 @@ pub(crate) fn of_trajectory(
         let title = open_file.title(action);
         let asked = call(track, emitter, &response, (action, title), known);
         let took = step.get("execution_time").and_then(Value::as_f64);
-        let output = text(step.get("observation"));
+        let output = text_of_blocks(step.get("observation"));
         open_file.after(action, &output);
         result(track, emitter, &asked.native, &output, took);
         if action.trim() == "submit" || action.starts_with("submit ") {
@@ -122,7 +110,7 @@ pub(crate) fn of_history(
         .skip(first.unwrap_or(history.len()))
     {
         let response = format!("{run}.s{n}");
-        let content = text(item.get("content"));
+        let content = text_of_blocks(item.get("content"));
         match str_of(item, "role") {
             _ if is_true(item, "is_demo") => emitter.pass_over("demonstration"),
             Some("assistant") => {

@@ -4,7 +4,7 @@ use chat_event::Payload;
 use chat_normalize::Dialect;
 use serde_json::{Value, json};
 
-use super::{answer, prompt, request, stop, text, told, update};
+use super::wire::{answer, prompt, request, stop, text, told, update};
 use crate::support::{assert_sound, read, read_lines, sources};
 
 #[test]

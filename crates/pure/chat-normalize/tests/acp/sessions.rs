@@ -4,7 +4,7 @@ use chat_event::{ChatEvent, Payload};
 use chat_normalize::Dialect;
 use serde_json::{Value, json};
 
-use super::{answer, initialized, prompt, request, stop, text, told, words};
+use super::wire::{answer, initialized, prompt, request, stop, text, told, words};
 use crate::support::{assert_sound, read_lines};
 
 #[test]

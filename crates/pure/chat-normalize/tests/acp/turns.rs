@@ -4,7 +4,7 @@ use chat_event::Payload;
 use chat_normalize::{Context, Dialect, SessionReader};
 use serde_json::json;
 
-use super::{answer, initialized, prompt, request, stop, text, told, update, words};
+use super::wire::{answer, initialized, prompt, request, stop, text, told, update, words};
 use crate::support::{assert_sound, read_lines};
 
 #[test]

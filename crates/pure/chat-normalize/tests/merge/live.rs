@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::Merge;
 
-use super::{Random, differences, event, log_of, most, runs, told};
+use super::runs::runs;
+use super::said::{differences, most, told};
+use super::{Random, event, log_of};
 
 /// One source that is told while others are, into the log of all.
 pub(super) struct Live<'a> {

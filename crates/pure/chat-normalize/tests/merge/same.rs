@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use chat_event::{ChatEvent, Payload, SetBack};
 use chat_normalize::Merge;
 
-use super::{Random, event, merge, runs, told};
+use super::runs::runs;
+use super::said::told;
+use super::{Random, event, merge};
 
 #[test]
 fn what_a_source_only_guesses_waits_for_one_that_knows() {

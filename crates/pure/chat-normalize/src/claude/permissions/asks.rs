@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use chat_event::payload::{
-    PermissionRequest, PermissionResolved, Question, QuestionOption, QuestionRequest,
-    QuestionResolved,
+    PermissionRequest, PermissionResolved, Question, QuestionRequest, QuestionResolved,
 };
 use chat_event::{Extra, Json};
 use serde_json::Value;
 
 use super::QUESTION_TOOL;
+use crate::ask::option_of;
 use crate::claude::session::Call;
 use crate::claude::tools;
 use crate::emit::{Emitter, Place};
@@ -295,14 +295,7 @@ fn question(question: &Value) -> Question {
         id: text.to_owned(),
         header: text_of(question, "header").map(str::to_owned),
         text: text.to_owned(),
-        options: list_of(question, "options")
-            .iter()
-            .map(|option| QuestionOption {
-                label: str_of(option, "label").unwrap_or("").to_owned(),
-                description: text_of(option, "description").map(str::to_owned),
-                extra: Extra::default(),
-            })
-            .collect(),
+        options: list_of(question, "options").iter().map(option_of).collect(),
         multi: is_true(question, "multiSelect").then_some(true),
         ..Question::default()
     }

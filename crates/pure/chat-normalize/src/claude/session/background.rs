@@ -69,20 +69,7 @@ impl Session {
         let Some(left) = task.and_then(|task| self.background.remove(&task)) else {
             return;
         };
-        let result = ToolResult {
-            tool_call_id: left.call_id.clone(),
-            // What a command printed lies in a file; what is known of it stays.
-            result: match left.is_agent {
-                true => Json::string(end.report.as_deref().unwrap_or("")),
-                false => end.report.as_deref().map(Json::string).unwrap_or_default(),
-            },
-            error: error_of(end),
-            summary: summary_of(end),
-            duration_ms: end.duration_ms,
-            exit_code: end.exit_code,
-            background: Some(false),
-            ..ToolResult::default()
-        };
+        let result = result_of(end, &left.call_id, left.is_agent);
         emitter.add_as(&format!("{}:ended", left.call_id), &left.place, result);
     }
 
@@ -94,10 +81,34 @@ impl Session {
     }
 }
 
+/// How what a call began in the background ended, as the call's second result.
+pub(crate) fn result_of(end: &TaskEnd, call_id: &str, is_agent: bool) -> ToolResult {
+    ToolResult {
+        tool_call_id: call_id.to_owned(),
+        // What a command printed lies in a file; what is known of it stays.
+        result: match is_agent {
+            true => Json::string(end.report.as_deref().unwrap_or("")),
+            false => end.report.as_deref().map(Json::string).unwrap_or_default(),
+        },
+        error: error_of(end),
+        summary: summary_of(end),
+        duration_ms: end.duration_ms,
+        exit_code: end.exit_code,
+        background: Some(false),
+        ..ToolResult::default()
+    }
+}
+
 /// Nothing tells how it ended.
 fn lost(emitter: &mut Emitter, left: &LeftRunning) {
-    let result = ToolResult {
-        tool_call_id: left.call_id.clone(),
+    let result = lost_result(&left.call_id);
+    emitter.add_as(&format!("{}:lost", left.call_id), &left.place, result);
+}
+
+/// The second result of a call that left something in the background, where nothing tells how that ended.
+pub(crate) fn lost_result(call_id: &str) -> ToolResult {
+    ToolResult {
+        tool_call_id: call_id.to_owned(),
         error: Some(ToolError {
             code: Some("no_result".to_owned()),
             message: "its end is not recorded".to_owned(),
@@ -105,13 +116,12 @@ fn lost(emitter: &mut Emitter, left: &LeftRunning) {
         }),
         background: Some(false),
         ..ToolResult::default()
-    };
-    emitter.add_as(&format!("{}:lost", left.call_id), &left.place, result);
+    }
 }
 
 fn error_of(end: &TaskEnd) -> Option<ToolError> {
     let code = match (end.status.as_str(), end.exit_code) {
-        ("killed" | "stopped", _) => "interrupted",
+        ("killed" | "stopped" | "cancelled", _) => "interrupted",
         (_, Some(code)) if code != 0 => "exit_code",
         ("failed", _) => "failed",
         _ => return None,

@@ -5,8 +5,9 @@ use serde_json::Value;
 use super::CodexRollout;
 use super::said::Source;
 use crate::codex::content;
+use crate::codex::given::{Given, given};
 use crate::codex::session::Ended;
-use crate::codex::tools::{Given, Spec, given};
+use crate::codex::tools::Spec;
 use crate::emit::Emitter;
 use crate::value::{list_of, str_of, text_of};
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{CodexRollout, Review};
 use crate::codex::collab::task_words;
-use crate::codex::tools::given;
+use crate::codex::given::given;
 use crate::codex::{content, items};
 use crate::emit::{Emitter, hash};
 use crate::value::{str_of, text_of};

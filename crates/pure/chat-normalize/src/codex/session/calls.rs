@@ -4,8 +4,9 @@ use chat_event::payload::{ToolCall, ToolError, ToolResult};
 use chat_event::{Extra, Json};
 
 use super::{Scope, Session};
+use crate::codex::given::Given;
 use crate::codex::items::agent_ended;
-use crate::codex::tools::{Given, Spec};
+use crate::codex::tools::Spec;
 use crate::emit::{Emitter, Place};
 
 /// How a call ended.

@@ -117,7 +117,8 @@ impl AgentCalls {
             }
         }
         // It only began, and goes on in the background.
-        if detail("status").as_deref() == Some("async_launched") {
+        if detail("status").as_deref() == Some("async_launched") || result.background == Some(true)
+        {
             return None;
         }
         Some(call.clone())

@@ -1,11 +1,11 @@
-//! What is written beside agents' files: the call that started the agent, and whether it has a name.
+//! What is written beside agents' files, or in their first line: the call that started the agent, and whether it has a name.
 
 use std::collections::VecDeque;
 
 use serde_json::Value;
 
 use super::Want;
-use crate::folder::AgentPart;
+use crate::folder::{AgentPart, Caller};
 use crate::value::text_of;
 
 /// The longest file that is written beside an agent's.
@@ -62,13 +62,20 @@ impl Metas {
         if !bytes.is_empty() && room > 0 {
             return None;
         }
-        let meta: Value = serde_json::from_slice(&self.bytes).unwrap_or_default();
+        let first = self.bytes.split(|byte| *byte == b'\n').next();
+        let first = || serde_json::from_slice(first.unwrap_or_default());
+        let meta: Value = serde_json::from_slice(&self.bytes)
+            .or_else(|_| first())
+            .unwrap_or_default();
+        let called = || Caller::of(&meta).map(|caller| caller.tool_call_id);
         self.bytes.clear();
         self.offset = 0;
         let (_, agent_id) = self.files.pop_front()?;
         Some(Meta {
             agent_id,
-            call: text_of(&meta, "toolUseId").map(str::to_owned),
+            call: text_of(&meta, "toolUseId")
+                .map(str::to_owned)
+                .or_else(called),
             unnamed: meta.get("agentType").and_then(Value::as_str) == Some(""),
         })
     }

@@ -3,7 +3,6 @@
 use chat_event::ChatEvent;
 use serde_json::{Value, json};
 
-use super::turns::block_key;
 use super::{OpenCodeOut, object};
 use crate::emit::hash;
 
@@ -31,10 +30,7 @@ impl OpenCodeOut {
         part: Option<u32>,
         text: &str,
     ) {
-        let key = match self.known_block(event, thinking, part) {
-            Some(key) => key,
-            None => self.new_block(event, thinking, part),
-        };
+        let key = self.block(event, thinking, part);
         if self.whole.at(key).is_some() {
             return self.leave_out("a piece of a text that is whole");
         }
@@ -67,16 +63,21 @@ impl OpenCodeOut {
         part: Option<u32>,
         text: &str,
     ) {
-        let key = match self.known_block(event, thinking, part) {
-            Some(key) => key,
-            None => self.new_block(event, thinking, part),
-        };
+        let key = self.block(event, thinking, part);
         self.finish_text(key, Some(text));
         let Some(of) = self.whole.at(key) else {
             return;
         };
         let (scope, message_id, part_id) = (of.scope, of.message_id.clone(), of.part_id.clone());
         self.note(scope, &message_id, Some(&part_id));
+    }
+
+    /// The block that the event is of; it begins where it is not known.
+    fn block(&mut self, event: &ChatEvent, thinking: bool, part: Option<u32>) -> u64 {
+        match self.known_block(event, thinking, part) {
+            Some(key) => key,
+            None => self.new_block(event, thinking, part),
+        }
     }
 
     /// The block that an event is about, where it was begun.
@@ -162,4 +163,9 @@ impl OpenCodeOut {
             step.next_block[usize::from(thinking)] += 1;
         }
     }
+}
+
+/// What tells an answer's block from all others.
+fn block_key(scope: usize, response: &str, thinking: bool, part: u32) -> u64 {
+    hash(format!("{scope}\0{response}\0{thinking}\0{part}").as_bytes())
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::result_words::{failure, text_of_result};
 use super::{Call, MAX_OUTPUT_BYTES, State};
 use crate::emit::cut;
-use crate::opencode::out::turns::file_part;
+use crate::opencode::out::prompts::file_part;
 use crate::opencode::out::{OpenCodeOut, object};
 use crate::value::str_of;
 

@@ -1,0 +1,132 @@
+//! What goes out: each event once, under an id of its own, and nothing that stands in a log already.
+
+use std::collections::{HashMap, HashSet};
+
+use chat_event::{ChatEvent, Payload};
+
+use crate::emit::{clean_id, hash, short_hash};
+use crate::recent::Recent;
+
+/// What went out, and what stands in a log already.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    /// The source that stands in a log already.
+    log: Option<usize>,
+    /// What the sources' ids stand for, and which of them told it.
+    seen: HashMap<u64, (u64, u32)>,
+    ids: HashSet<u64>,
+    /// The last number put behind an id that came more than once, of those that came last.
+    repeats: Recent<u32>,
+    /// Whether that log ends with the session's end, and when that was.
+    over: bool,
+    over_ms: Option<i64>,
+}
+
+impl Written {
+    pub(super) fn beside(log: usize) -> Self {
+        Written {
+            log: Some(log),
+            ..Written::default()
+        }
+    }
+
+    pub(super) fn has_log(&self) -> bool {
+        self.log.is_some()
+    }
+
+    pub(super) fn is_log(&self, source: usize) -> bool {
+        self.log == Some(source)
+    }
+
+    /// Whether what went out ends with the session's end.
+    pub(super) fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// Notes an event as it comes in; whether the same source tells it again: it was delivered twice.
+    pub(super) fn comes_again(&mut self, source: usize, event: &ChatEvent) -> bool {
+        let print = hash(payload_text(event).as_bytes());
+        let id = hash(event.id.as_bytes());
+        let (known, by) = self.seen.entry(id).or_insert((print, 0));
+        if *known == print {
+            if *by & (1 << source) != 0 {
+                return true;
+            }
+            *by |= 1 << source;
+        }
+        if self.is_log(source) {
+            self.ids.insert(id);
+            self.note_end(event);
+        }
+        false
+    }
+
+    /// Writes an event; its id is made another where another fact has it. The id it bears.
+    pub(super) fn write(
+        &mut self,
+        source: usize,
+        mut event: ChatEvent,
+        out: &mut Vec<ChatEvent>,
+    ) -> String {
+        if self.is_log(source) || self.stands(&event) {
+            return event.id;
+        }
+        if !self.ids.insert(hash(event.id.as_bytes())) {
+            let stem = match self.log {
+                None => format!("{}~s{source}", event.id),
+                // Others that tell the log number theirs, too.
+                Some(_) => format!("{}~{}", event.id, short_hash(&payload_text(&event))),
+            };
+            // The number is kept: an id that stands everywhere must not be counted through each time.
+            let n = self.repeats.entry(&stem);
+            loop {
+                *n += 1;
+                event.id = clean_id(&format!("{stem}.{n}"));
+                if self.ids.insert(hash(event.id.as_bytes())) {
+                    break;
+                }
+            }
+        }
+        let id = event.id.clone();
+        self.note_end(&event);
+        out.push(event);
+        id
+    }
+
+    /// Notes whether the session is over with this event: it ends with it, or ended before and only its figures come behind, or
+    /// facts of before: those of a later run are of a session that goes on.
+    fn note_end(&mut self, event: &ChatEvent) {
+        let stays_over = match &event.payload {
+            Payload::Usage(_) => true,
+            Payload::SessionStart(_) => {
+                let times = event.timestamp.zip(self.over_ms);
+                times.is_some_and(|(told_ms, over_ms)| told_ms < over_ms)
+            }
+            _ => false,
+        };
+        if is_end(event) {
+            self.over_ms = event.timestamp;
+        }
+        self.over = is_end(event) || (self.over && stays_over);
+    }
+
+    /// Whether this very event is in the log.
+    fn stands(&self, event: &ChatEvent) -> bool {
+        let (Some(log), Some((print, by))) = (self.log, self.seen.get(&hash(event.id.as_bytes())))
+        else {
+            return false;
+        };
+        by & (1 << log) != 0 && *print == hash(payload_text(event).as_bytes())
+    }
+}
+
+/// Whether the session ends with it.
+pub(super) fn is_end(event: &ChatEvent) -> bool {
+    matches!(event.payload, Payload::SessionEnd(_))
+}
+
+/// What an event says, as text: two events that say the same have the same.
+fn payload_text(event: &ChatEvent) -> String {
+    let payload = serde_json::to_string(&event.payload).unwrap_or_default();
+    format!("{}\0{payload}", event.payload.event_type())
+}
