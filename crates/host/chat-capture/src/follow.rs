@@ -31,6 +31,7 @@ mod looking;
 mod missing;
 mod open_calls;
 mod opencode;
+mod owners;
 mod parts;
 mod process;
 mod running;

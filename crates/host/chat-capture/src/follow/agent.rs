@@ -1,6 +1,7 @@
 //! Which agents keep sessions on this machine, and where: their own settings count, else their home folders.
 //!
-//! Seen: Claude Code 1.0 to 2.1.330, Codex 0.77 to 0.169, Gemini CLI 0.61, Pi; `formats.md` 2, 4.3, 5.5 and 10.2.
+//! Seen: Claude Code 1.0 to 2.1.330, Codex 0.77 to 0.169, Gemini CLI 0.61, Pi; `formats.md` 2, 4.3, 5.5 and 10.2; Qwen Code
+//! 0.24, with its source since 0.5. Droid's folder is after public readers of it, of 2025 and 2026.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -18,6 +19,10 @@ pub enum Agent {
     Gemini,
     /// Pi.
     Pi,
+    /// Qwen Code.
+    Qwen,
+    /// Factory's Droid.
+    Droid,
 }
 
 impl Agent {
@@ -29,6 +34,8 @@ impl Agent {
             Agent::OpenCode => "OpenCode",
             Agent::Gemini => "Gemini CLI",
             Agent::Pi => "Pi",
+            Agent::Qwen => "Qwen Code",
+            Agent::Droid => "Droid",
         }
     }
 
@@ -40,16 +47,20 @@ impl Agent {
             "opencode" => Some(Agent::OpenCode),
             "gemini" => Some(Agent::Gemini),
             "pi" => Some(Agent::Pi),
+            "qwen" => Some(Agent::Qwen),
+            "droid" => Some(Agent::Droid),
             _ => None,
         }
     }
 
-    /// How it can be told which process runs a session, as seen with real ones (`holders`).
+    /// How it can be told which process runs a session (`holders`).
     pub(super) fn tells(self) -> Tells {
         match self {
             Agent::Codex | Agent::OpenCode => Tells::OpenFile,
             Agent::Claude => Tells::Processes,
+            Agent::Qwen => Tells::Beside,
             Agent::Pi => Tells::Name("pi"),
+            Agent::Droid => Tells::Name("droid"),
             Agent::Gemini => Tells::Nothing,
         }
     }
@@ -80,6 +91,15 @@ impl Agent {
             },
             Agent::Codex | Agent::Pi => Some(Role::Main),
             Agent::Gemini => matches!(parts.as_slice(), [_, "chats", _]).then_some(Role::Main),
+            Agent::Qwen => match (parts.as_slice(), stem.strip_prefix("agent-")) {
+                ([_, "chats", _] | [_, "chats", "archive", _], _) => Some(Role::Main),
+                ([project, "subagents", session, _], Some(agent)) => Some(Role::Part {
+                    main: format!("{project}/chats/{session}.jsonl"),
+                    agent: agent.to_owned(),
+                }),
+                _ => None,
+            },
+            Agent::Droid => Some(Role::SaysItself),
             Agent::OpenCode => None,
         }
     }
@@ -92,6 +112,8 @@ pub(super) enum Tells {
     OpenFile,
     /// It keeps a file for each of its processes (`running`).
     Processes,
+    /// It keeps a file beside each session that says which process runs it (`running`).
+    Beside,
     /// Its processes call themselves so, and stay in the folder in which the session works.
     Name(&'static str),
     Nothing,
@@ -106,6 +128,8 @@ pub(super) enum Role {
     Part { main: String, agent: String },
     /// That of a sub-agent of a session that the file names.
     Loose { agent: String },
+    /// A session's own file, unless it says itself that a call of another session started it.
+    SaysItself,
 }
 
 /// A folder in which an agent keeps its sessions.
@@ -135,6 +159,9 @@ pub fn places(env: &dyn Fn(&str) -> Option<OsString>) -> Vec<Place> {
     let at_home = |path: &str| home.as_ref().map(|home| home.join(path));
     // OpenCode keeps to XDG on every system.
     let data = folder("XDG_DATA_HOME").or_else(|| at_home(".local/share"));
+    let qwen = folder("QWEN_RUNTIME_DIR")
+        .or_else(|| folder("QWEN_HOME"))
+        .or_else(|| at_home(".qwen"));
     let all = [
         (
             Agent::Claude,
@@ -149,12 +176,26 @@ pub fn places(env: &dyn Fn(&str) -> Option<OsString>) -> Vec<Place> {
                 .map(|codex| codex.join("sessions")),
         ),
         (Agent::OpenCode, data.map(|data| data.join("opencode"))),
-        (Agent::Gemini, at_home(".gemini/tmp")),
+        (
+            Agent::Gemini,
+            folder("GEMINI_CLI_HOME")
+                .or_else(|| home.clone())
+                .map(|home| home.join(".gemini/tmp")),
+        ),
         (
             Agent::Pi,
             folder("PI_CODING_AGENT_DIR")
                 .or_else(|| at_home(".pi/agent"))
                 .map(|pi| pi.join("sessions")),
+        ),
+        (Agent::Qwen, qwen.as_ref().map(|qwen| qwen.join("projects"))),
+        // Where it kept them at first.
+        (Agent::Qwen, qwen.as_ref().map(|qwen| qwen.join("tmp"))),
+        (
+            Agent::Droid,
+            folder("FACTORY_HOME_OVERRIDE")
+                .or_else(|| home.clone())
+                .map(|home| home.join(".factory/sessions")),
         ),
     ];
     let there = all.into_iter();
@@ -179,6 +220,7 @@ mod tests {
             Some(Role::Main) => "main".to_owned(),
             Some(Role::Part { main, agent }) => format!("{agent} of {main}"),
             Some(Role::Loose { agent }) => format!("{agent} of some"),
+            Some(Role::SaysItself) => "it says".to_owned(),
         };
         for (agent, path, expected) in [
             (Agent::Claude, "p/s1.jsonl", "main"),
@@ -203,6 +245,19 @@ mod tests {
             (Agent::Gemini, "p/chats/session-1.json", "main"),
             (Agent::Gemini, "p/logs.json", "none"),
             (Agent::Gemini, "p/logs/x.jsonl", "none"),
+            (Agent::Qwen, "p/chats/s1.jsonl", "main"),
+            (Agent::Qwen, "p/chats/s1.runtime.json", "none"),
+            (Agent::Qwen, "p/chats/archive/s1.jsonl", "main"),
+            (
+                Agent::Qwen,
+                "p/subagents/s1/agent-a1.jsonl",
+                "a1 of p/chats/s1.jsonl",
+            ),
+            (Agent::Qwen, "p/subagents/s1/agent-a1.meta.json", "none"),
+            (Agent::Qwen, "p/subagents/s1/agent-a1.jsonl.stream", "none"),
+            (Agent::Qwen, "p/workflows/r1/journal.jsonl", "none"),
+            (Agent::Droid, "-w/s1.jsonl", "it says"),
+            (Agent::Droid, "-w/s1.settings.json", "none"),
         ] {
             assert_eq!(role(agent, path), expected, "{path}");
         }
@@ -226,8 +281,35 @@ mod tests {
                 "/h/.codex/sessions",
                 "/d/opencode",
                 "/h/.gemini/tmp",
-                "/h/.pi/agent/sessions"
+                "/h/.pi/agent/sessions",
+                "/h/.qwen/projects",
+                "/h/.qwen/tmp",
+                "/h/.factory/sessions"
             ]
+        );
+        // These name the home folder, in which the agent's own is.
+        let moved = |set: &'static [&'static str]| {
+            let env = |name: &str| set.contains(&name).then(|| format!("/{name}").into());
+            let mut moved = super::places(&env);
+            moved.retain(|it| {
+                set.iter()
+                    .any(|name| it.folder.starts_with(format!("/{name}")))
+            });
+            let folders = moved.iter().filter_map(|it| it.folder.to_str());
+            folders.map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            moved(&["GEMINI_CLI_HOME", "QWEN_HOME", "FACTORY_HOME_OVERRIDE"]),
+            [
+                "/GEMINI_CLI_HOME/.gemini/tmp",
+                "/QWEN_HOME/projects",
+                "/QWEN_HOME/tmp",
+                "/FACTORY_HOME_OVERRIDE/.factory/sessions"
+            ]
+        );
+        assert_eq!(
+            moved(&["QWEN_HOME", "QWEN_RUNTIME_DIR"]),
+            ["/QWEN_RUNTIME_DIR/projects", "/QWEN_RUNTIME_DIR/tmp"]
         );
     }
 }

@@ -11,7 +11,8 @@
 //! So a session is never ended for what we cannot see, as an agent of another user, in a container or on another machine.
 //! Agents that keep their files open as long as they run are told of that way. Seen: Codex 0.169 its rollouts, OpenCode
 //! 1.18 its database. The others open their files for each line: Claude Code says itself which process runs a session
-//! (`running`), Pi 0.73 names its process `pi`, and Gemini CLI 0.61 is one `node` of many. Only Linux tells of processes.
+//! (`running`), and so does Qwen Code in a terminal; Pi 0.73 names its process `pi`, and Gemini CLI 0.61 is one `node` of many.
+//! Droid's program is a file of that name; no real one was seen. Only Linux tells of processes.
 //!
 //! Who was seen is noted (`kept`): one that is gone while we are away is missed with the next start.
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use super::agent::Agent;
 use super::document::is_document;
 use super::file::Facts;
 use super::holders::Holders;
@@ -19,7 +20,7 @@ impl Follow {
         let mut seen = Vec::new();
         let mut faults = Vec::new();
         for tree in &mut self.trees {
-            tree.look(&mut seen, &mut faults);
+            tree.look(&|path| self.kept.has(path), &mut seen, &mut faults);
         }
         for fault in faults {
             self.warn_once(fault, taker);
@@ -45,6 +46,7 @@ impl Follow {
                 self.changed.insert(path.clone());
             }
         }
+        self.leave_moved();
         self.forget_gone();
         if is_first {
             self.plan();
@@ -54,6 +56,21 @@ impl Follow {
         let took = began.elapsed();
         self.next_look = Instant::now() + (took * REST_PER_LOOK).clamp(LOOK, LONGEST_PAUSE);
         self.next_tick = Instant::now() + TICK;
+    }
+
+    /// A session of Qwen Code that was put away, or taken out again, goes on where it lies now: where it lay it does not end.
+    fn leave_moved(&mut self) {
+        let lies_at = |path: &Path| self.known.get(path).is_some_and(|known| !known.is_gone());
+        let is_moved = |path: &&PathBuf| {
+            let known = self.known.get(*path);
+            let is_gone = known.is_some_and(|it| it.agent == Agent::Qwen && it.is_gone());
+            is_gone && put_away_or_out(path).is_some_and(|path| lies_at(&path))
+        };
+        let moved: Vec<PathBuf> = self.loaded.keys().filter(is_moved).cloned().collect();
+        for path in moved {
+            self.unload(&path);
+            self.changed.remove(&path);
+        }
     }
 
     /// Forgets files that are gone for long. Where their whole folder is gone, as on a disk that is not there now, it may come
@@ -176,4 +193,14 @@ impl Follow {
     pub(super) fn since_ms(&self) -> i64 {
         now_ms().saturating_sub(duration_ms(self.settings.newer_than))
     }
+}
+
+/// Where a session's own file lies that is put away, or taken out again.
+fn put_away_or_out(path: &Path) -> Option<PathBuf> {
+    const AWAY: &str = "archive";
+    let (folder, name) = (path.parent()?, path.file_name()?);
+    Some(match folder.ends_with(AWAY) {
+        true => folder.with_file_name(name),
+        false => folder.join(AWAY).join(name),
+    })
 }

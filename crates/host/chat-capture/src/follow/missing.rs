@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::agent::Tells;
 use super::holders::{self, Sought};
-use super::running::running;
+use super::running::{running, running_beside};
 use super::session::Session;
 use super::{Follow, HOT, LONGEST_PAUSE, LOOK_FOR_HOLDERS, REST, REST_PER_LOOK, TRY_AGAIN};
 use crate::pipe::now_ms;
@@ -32,8 +32,22 @@ impl Follow {
             Instant::now() + (took * REST_PER_LOOK).clamp(LOOK_FOR_HOLDERS, LONGEST_PAUSE);
     }
 
-    /// Reads what agents say of their own processes, as Claude Code does; that costs a small file for each of them.
+    /// Reads what agents say of their own processes, as Claude Code and Qwen Code do; that costs a small file for each of
+    /// them.
     fn see_running(&mut self) {
+        let at_ms = now_ms();
+        for (path, known) in &mut self.known {
+            if known.agent.tells() != Tells::Beside || known.is_gone() {
+                continue;
+            }
+            // Nobody looks for who runs what rests for long, and was not seen before.
+            let is_asked = known.holders.are_known() || known.rests(at_ms) <= REST;
+            if is_asked && known.holders.are_due() {
+                known
+                    .holders
+                    .see(running_beside(path).into_iter().collect());
+            }
+        }
         for tree in &self.trees {
             if tree.agent().tells() != Tells::Processes || !tree.is_there() {
                 continue;
@@ -77,7 +91,7 @@ impl Follow {
                 }
                 // Its folder is not known before it is read again, and who was seen is gone.
                 (Tells::Name(_), None) => known.holders.see(Vec::new()),
-                (Tells::Processes | Tells::Nothing, _) => {}
+                (Tells::Processes | Tells::Beside | Tells::Nothing, _) => {}
             }
         }
         if let Some(opencode) = &mut self.opencode {

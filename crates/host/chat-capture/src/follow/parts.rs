@@ -1,5 +1,6 @@
 //! The parts of a session beside its own file, as Claude Code writes them while it runs (`formats.md` 2.5): sub-agents'
-//! files, which grow beside it, and results that were too large for it.
+//! files, which grow beside it, and results that were too large for it. Qwen Code writes its sub-agents' files alike; those of
+//! Droid's say themselves which call started them.
 //!
 //! How their events stand in the session is what `chat_normalize::FolderReader` does for who reads all files at rest; the
 //! test `a_session_with_agents_is_told_as_it_is_converted` holds the two together.
@@ -12,6 +13,7 @@ use chat_normalize::result_file;
 use serde::Deserialize;
 
 use super::file::Followed;
+use super::owners::calling;
 
 /// The longest file that is written beside an agent's, and the longest result that is put in its place.
 const MAX_META_BYTES: u64 = 64 * 1024;
@@ -91,6 +93,8 @@ pub(super) struct SubAgent {
     pub(super) id: String,
     /// It lies beside sessions: it is shown only where a call waits for it.
     is_loose: bool,
+    /// Its first line names the call that started it, and it is known as the session that the file would be else.
+    says_itself: bool,
     call: Option<Call>,
     /// The call that is named beside its file.
     beside: Option<String>,
@@ -112,12 +116,15 @@ struct Meta {
 impl SubAgent {
     pub(super) fn new(path: &Path) -> SubAgent {
         let stem = path.file_stem().and_then(|stem| stem.to_str());
-        let id = stem.and_then(|stem| stem.strip_prefix("agent-"));
+        let stem = stem.unwrap_or_default();
+        let id = stem.strip_prefix("agent-");
         let folder = path.components().rev().nth(1);
         let is_part = path.components().any(|it| it.as_os_str() == "subagents");
+        let says_itself = id.is_none();
         SubAgent {
-            id: id.unwrap_or_default().to_owned(),
-            is_loose: !is_part || folder.is_none(),
+            id: id.unwrap_or(stem).to_owned(),
+            is_loose: !says_itself && (!is_part || folder.is_none()),
+            says_itself,
             call: None,
             beside: None,
             is_unnamed: false,
@@ -132,7 +139,9 @@ impl SubAgent {
         if self.call.is_some() {
             return true;
         }
-        if self.beside.is_none() && !self.is_loose {
+        if self.beside.is_none() && self.says_itself {
+            self.beside = calling(path);
+        } else if self.beside.is_none() && !self.is_loose {
             self.read_meta(path);
         }
         if self.is_unnamed {
@@ -210,7 +219,8 @@ fn first_words(path: &Path, is_warm_up: &mut bool) -> Option<u64> {
         let line: serde_json::Value = serde_json::from_slice(line).ok()?;
         (line.get("type")?.as_str()? == "user").then_some(line)
     })?;
-    let content = line.pointer("/message/content")?;
+    let message = line.get("message")?;
+    let content = message.get("content").or_else(|| message.get("parts"))?;
     let text = content
         .as_str()
         .or_else(|| content.pointer("/0/text")?.as_str())?;
@@ -235,7 +245,8 @@ pub(super) fn ends_agent(event: &ChatEvent) -> Option<(String, bool)> {
             let details = result.extra.get("details");
             let status = details.and_then(|details| details.get("status"));
             let status = status.as_ref().and_then(text);
-            let only_began = status.as_deref() == Some("async_launched");
+            let only_began =
+                status.as_deref() == Some("async_launched") || result.background == Some(true);
             let says_how = result.background == Some(false) && !result.is_missing();
             let is_over = says_how || status.as_deref() == Some("completed");
             (!only_began).then(|| (result.tool_call_id.clone(), is_over))

@@ -36,6 +36,22 @@ impl Process {
         Process::of(id).filter(|process| process.started == started)
     }
 
+    /// The process of that number, where it was started by then (Unix epoch in milliseconds): who has the number now may be
+    /// another one.
+    pub(super) fn begun_by(id: u32, at_ms: i64) -> Option<Process> {
+        // The clock was set a little since, or the time is that of a tick.
+        const SLACK_MS: i64 = 2000;
+        // A tick of these times is a hundredth of a second on all machines of today, whatever the kernel's own clock does.
+        const TICK_MS: u64 = 10;
+        let process = Process::of(id)?;
+        let stat = std::fs::read_to_string("/proc/stat").ok()?;
+        let booted = stat.lines().find_map(|line| line.strip_prefix("btime "))?;
+        let booted_ms = booted.trim().parse::<i64>().ok()?.checked_mul(1000)?;
+        let since_ms = process.started.checked_mul(TICK_MS)?;
+        let started_ms = booted_ms.checked_add(i64::try_from(since_ms).ok()?)?;
+        (started_ms <= at_ms.saturating_add(SLACK_MS)).then_some(process)
+    }
+
     pub(super) fn is_there(self) -> bool {
         Process::of(self.id) == Some(self)
     }
@@ -116,6 +132,9 @@ mod tests {
         assert!(ours.is_there());
         assert_eq!(Process::started_at(ours.id, ours.started), Some(ours));
         assert_eq!(Process::started_at(ours.id, ours.started + 1), None);
+        let now_ms = crate::pipe::now_ms();
+        assert_eq!(Process::begun_by(ours.id, now_ms), Some(ours));
+        assert_eq!(Process::begun_by(ours.id, now_ms - 86_400_000), None);
     }
 
     #[test]

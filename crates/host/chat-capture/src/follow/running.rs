@@ -1,10 +1,13 @@
-//! Which processes run sessions of Claude Code, as it says itself: beside its projects it keeps a file for each of its
-//! processes, `sessions/PID.json`.
+//! Which processes run sessions, as agents say themselves in files that they keep for that. What such a file says counts only
+//! where there is that process, and was by then: after a kill the file stays. Who writes none is not seen.
 //!
-//! Seen: 2.1.330, in a terminal and with `-p`: `{"pid": 25248, "sessionId": "…", "procStart": "3900326", …}`, where
+//! Claude Code keeps one for each of its processes, beside its projects: `sessions/PID.json`. Seen: 2.1.330, in a terminal and with `-p`: `{"pid": 25248, "sessionId": "…", "procStart": "3900326", …}`, where
 //! `procStart` is the start of the process as Linux says it. The file is there before the session's own, tells of another
-//! session once its process goes on with that one, and is deleted at the end of the process; after a kill it stays. So what
-//! it says counts only where there is that process, started then. Who writes no such file is not seen.
+//! session once its process goes on with that one, and is deleted at the end of the process.
+//!
+//! Qwen Code keeps one for each session, beside the session's own: `chats/ID.runtime.json`. Seen: 0.24.4, in a terminal alone
+//! and not with `-p`: `{"schema_version": 1, "pid": 19181, "session_id": "…", "hostname": "vm", "started_at": 1796115377.771}`,
+//! where the time is that of the file.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -44,6 +47,36 @@ pub(super) fn running(projects: &Path) -> BTreeMap<String, Vec<Process>> {
         }
     }
     found
+}
+
+/// What stands beside a session of Qwen Code.
+#[derive(Debug, Deserialize)]
+struct Beside {
+    pid: u32,
+    session_id: String,
+    hostname: String,
+    /// When it was written, Unix epoch in seconds.
+    started_at: f64,
+}
+
+/// The process that runs the session whose own file this is, as is said beside it; `None` where none is, or it is another
+/// machine's.
+pub(super) fn running_beside(main: &Path) -> Option<Process> {
+    let mut bytes = Vec::new();
+    let mut file = Followed::open(&main.with_extension("runtime.json")).ok()?;
+    file.read(0, MAX_BYTES, &mut bytes).ok()?;
+    let said: Beside = serde_json::from_slice(&bytes).ok()?;
+    let is_ours = main.file_stem().is_some_and(|id| *id == *said.session_id);
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    if !is_ours || host.trim_end() != said.hostname {
+        return None;
+    }
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "a time that is no time is that of no process"
+    )]
+    let at_ms = (said.started_at * 1000.0) as i64;
+    Process::begun_by(said.pid, at_ms)
 }
 
 /// What one file says; `None` where it is none of these, or its process is gone.

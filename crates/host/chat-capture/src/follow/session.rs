@@ -173,10 +173,13 @@ impl Session {
         let piece = self.main.read(&self.path, facts, &mut events);
         let piece = match piece {
             Ok(Piece::Replaced) => {
-                read.faults.push(format!(
-                    "read again from its beginning, for it is another file now: {}",
-                    self.path.display()
-                ));
+                // Droid writes its files anew with each new title, which is nothing to speak of.
+                if self.dialect() != Some(Dialect::DroidSession) {
+                    read.faults.push(format!(
+                        "read again from its beginning, for it is another file now: {}",
+                        self.path.display()
+                    ));
+                }
                 *self = Session {
                     // Its sub-agents' files are what they were.
                     agents: std::mem::take(&mut self.agents),

@@ -8,6 +8,9 @@ use chat_normalize::Dialect;
 use super::*;
 use crate::sources::{Entered, Sources};
 
+mod callers;
+mod put_away;
+
 /// Takes all, and remembers what it was told.
 #[derive(Debug, Default)]
 struct Log {

@@ -3,13 +3,16 @@
 //! A folder is listed when it changed, which its own time tells; its files are looked at each time. Links are not followed:
 //! what they lead to may be anywhere.
 
+mod sessions;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::agent::{Agent, Place, Role};
 use super::document::is_document;
-use super::file::{Facts, Followed, SETTLED, says_gone};
+use super::file::{Facts, SETTLED, says_gone};
+use super::owners::Owners;
 
 /// More files and folders than this are not looked at, and deeper ones neither.
 const MOST_FILES: usize = 50_000;
@@ -17,9 +20,6 @@ const MOST_DEPTH: usize = 12;
 
 /// A folder is listed again after so long whatever its time says: not every disk tells the truth about it.
 const LIST_AGAIN: Duration = Duration::from_secs(60);
-
-/// So much of a sub-agent's file is read to find out of which session it is.
-const HEAD_BYTES: u64 = 64 * 1024;
 
 /// A file of a session.
 #[derive(Clone, Debug)]
@@ -40,8 +40,7 @@ pub(super) struct Tree {
     /// The folder itself, where a link led to it.
     root: PathBuf,
     folders: BTreeMap<PathBuf, Folder>,
-    /// Of which session a file is that lies beside sessions; nobody's are not looked at again until they change.
-    owners: BTreeMap<PathBuf, (Facts, Option<PathBuf>)>,
+    owners: Owners,
 }
 
 #[derive(Debug)]
@@ -59,7 +58,7 @@ impl Tree {
             root: place.folder.clone(),
             place,
             folders: BTreeMap::new(),
-            owners: BTreeMap::new(),
+            owners: Owners::default(),
         }
     }
 
@@ -84,8 +83,13 @@ impl Tree {
         self.owners.len()
     }
 
-    /// Adds all files of sessions, and what could not be looked at.
-    pub(super) fn look(&mut self, seen: &mut Vec<Seen>, faults: &mut Vec<String>) {
+    /// Adds all files of sessions, and what could not be looked at. `is_told` is whether a file was told as a session's own.
+    pub(super) fn look(
+        &mut self,
+        is_told: &dyn Fn(&Path) -> bool,
+        seen: &mut Vec<Seen>,
+        faults: &mut Vec<String>,
+    ) {
         // The folder may be a link, as for those who keep their settings elsewhere; what lies in it may not.
         match self.place.folder.canonicalize() {
             Ok(root) => self.root = root,
@@ -122,40 +126,7 @@ impl Tree {
             here.insert(path);
         }
         self.folders.retain(|path, _| here.contains(path));
-        let files = self.folders.values().flat_map(|folder| &folder.files);
-        // Of those that are gone nothing is remembered.
-        let owners = std::mem::take(&mut self.owners);
-        for (path, role) in files {
-            let facts = match path.symlink_metadata() {
-                Ok(about) if about.is_file() => Some(Facts::from(&about)),
-                Err(why) if !says_gone(&why) => None,
-                Ok(_) | Err(_) => continue,
-            };
-            let main = match role {
-                Role::Main => path.clone(),
-                Role::Part { main, .. } => self.root.join(main),
-                Role::Loose { .. } => {
-                    let known = owners.get(path).filter(|(before, owner)| {
-                        owner.is_some() || facts.is_none_or(|facts| *before == facts)
-                    });
-                    let (seen, owner) = match (known, facts) {
-                        (Some((before, owner)), _) => (facts.unwrap_or(*before), owner.clone()),
-                        (None, Some(facts)) => (facts, owner_of(path)),
-                        (None, None) => continue,
-                    };
-                    self.owners.insert(path.clone(), (seen, owner.clone()));
-                    let Some(owner) = owner else { continue };
-                    owner
-                }
-            };
-            seen.push(Seen {
-                agent: self.place.agent,
-                is_main: *role == Role::Main,
-                path: path.clone(),
-                main,
-                facts,
-            });
-        }
+        self.sort_files(is_told, seen);
     }
 
     /// Lists a folder where it changed; false where it is not there.
@@ -264,22 +235,4 @@ impl Tree {
             faults.push(format!("not read, for it is no file: {}", path.display()));
         }
     }
-}
-
-/// The own file of the session of which a sub-agent's file beside it says that it is.
-fn owner_of(path: &Path) -> Option<PathBuf> {
-    let mut head = Vec::new();
-    Followed::open(path)
-        .and_then(|mut file| file.read(0, HEAD_BYTES, &mut head))
-        .ok()?;
-    let session = head.split(|byte| *byte == b'\n').find_map(|line| {
-        let line: serde_json::Value = serde_json::from_slice(line).ok()?;
-        let id = line.get("sessionId")?.as_str()?.to_owned();
-        // It becomes the name of a file beside it, and of no other.
-        let is_name = id
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
-        is_name.then_some(id)
-    })?;
-    Some(path.with_file_name(format!("{session}.jsonl")))
 }

@@ -1,11 +1,13 @@
 //! Which files are read, and in what order: as they were named, and below a folder by their path.
 //!
 //! What lies in several files is one session: below a folder that is named, all that [`SessionFolder`] finds; with a file
-//! that is named, what lies in the folder of its name beside it. Agents' files beside sessions, as older programs wrote
-//! them, may be of any session there, so they are read where the folder is named.
+//! that is named, what belongs to it (`beside`). Agents' files beside sessions, as older programs wrote them, may be of any
+//! session there, so they are read where the folder is named.
 //!
 //! Who made a session may be a stranger, and a link in it may lead to any file of the reader's: no link is followed but one
 //! that is named itself, and what is left out is told.
+
+mod beside;
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -17,6 +19,7 @@ use chat_normalize::{SessionFolder, SessionParts};
 use chat_store::is_part_of_log;
 
 use crate::draft::FileId;
+use beside::{beside, caller_of};
 
 /// Why an input is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,9 +139,10 @@ pub(crate) fn list(named: &[PathBuf], refuse: &mut dyn FnMut(String)) -> Vec<Inp
 fn sessions(folder: &Path, files: Vec<PathBuf>) -> Vec<Input> {
     let mut taken: BTreeSet<PathBuf> = BTreeSet::new();
     let mut inputs = Vec::new();
-    for parts in
-        SessionFolder::group(files.iter().filter_map(|file| below_as_text(folder, file))).sessions
-    {
+    let paths = files.iter().filter_map(|file| below_as_text(folder, file));
+    let mut group = SessionFolder::group(paths);
+    group.join_called(|path| caller_of(&folder.join(path)));
+    for parts in group.sessions {
         // A session without its own file shows in its agents' alone; one without those is none.
         if parts.agents.is_empty() && (parts.main.is_none() || parts.results.is_empty()) {
             continue;
@@ -159,39 +163,6 @@ fn sessions(folder: &Path, files: Vec<PathBuf>) -> Vec<Input> {
     inputs.extend(alone.map(|file| Input::found(folder, file)));
     inputs.sort_by(|a, b| a.path.cmp(&b.path));
     inputs
-}
-
-/// What lies in the folder of a session's name, with the session; `None` where nothing does.
-fn beside(path: &Path, refuse: &mut dyn FnMut(String)) -> Option<Joined> {
-    let own = path.with_extension("");
-    if own == path {
-        return None;
-    }
-    let folder = path.parent()?;
-    let mut files = vec![path.to_owned()];
-    if is_link(&own) {
-        refuse(left_out(&own));
-        return None;
-    }
-    for part in ["subagents", "tool-results"].map(|part| own.join(part)) {
-        if is_link(&part) {
-            refuse(left_out(&part));
-        } else if part.is_dir() {
-            files.extend(below(&part, refuse));
-        }
-    }
-    let main = below_as_text(folder, path)?;
-    let sessions =
-        SessionFolder::group(files.iter().filter_map(|file| below_as_text(folder, file))).sessions;
-    let parts = sessions
-        .into_iter()
-        .find(|parts| parts.main.as_deref() == Some(main))?;
-    let has_parts = !parts.agents.is_empty() || !parts.results.is_empty();
-    has_parts.then(|| Joined {
-        folder: folder.to_owned(),
-        parts,
-        main_is_named: true,
-    })
 }
 
 /// What is no text is no name of a part.

@@ -6,7 +6,7 @@ use chat_capture::Found;
 pub(super) fn report(found: &[Found]) -> String {
     let (here, away): (Vec<_>, Vec<_>) = found.iter().partition(|found| found.is_there);
     let mut text = String::new();
-    for found in &here {
+    for found in here.iter().filter(|found| says_something(found, &here)) {
         let name = found.agent.name();
         let folder = found.folder.display();
         let what = found.not_read.map_or_else(|| counts(found), str::to_owned);
@@ -22,6 +22,15 @@ pub(super) fn report(found: &[Found]) -> String {
         text.insert_str(0, "Following\n");
     }
     text
+}
+
+/// Of an agent with two folders, one without sessions is nothing to speak of beside the other.
+fn says_something(found: &Found, here: &[&Found]) -> bool {
+    let same = here.iter().filter(|it| it.agent == found.agent);
+    let first = same.clone().next();
+    let named = same.clone().find(|it| it.sessions > 0).or(first);
+    let is_named = named.is_some_and(|it| it.folder == found.folder);
+    is_named || found.sessions > 0 || found.not_read.is_some()
 }
 
 fn counts(found: &Found) -> String {
@@ -66,6 +75,19 @@ mod tests {
             report(&all),
             "Following\n  Claude Code  /h/Claude Code: 5 sessions, and 2 older that are read when they go on\n  Codex        /h/Codex: 1 session\n"
         );
+        // An agent with two folders is named by the one that has sessions, else by the first.
+        let of_qwen = |first: usize, second: usize| {
+            let mut all = [
+                found(Agent::Qwen, true, first, first),
+                found(Agent::Qwen, true, second, second),
+            ];
+            all[1].folder = "/h/tmp".into();
+            report(&all).lines().count() - 1
+        };
+        assert_eq!(of_qwen(1, 0), 1);
+        assert_eq!(of_qwen(0, 1), 1);
+        assert_eq!(of_qwen(0, 0), 1);
+        assert_eq!(of_qwen(1, 1), 2);
         let none = [found(Agent::Claude, false, 0, 0)];
         assert_eq!(
             report(&none),

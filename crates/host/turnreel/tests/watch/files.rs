@@ -33,6 +33,16 @@ fn what_is_told_is_what_is_converted_however_the_file_was_written() {
             "input.chat.jsonl",
             ".gemini/tmp/p/chats/session-1.jsonl",
         ),
+        (
+            "qwen-chat",
+            "input.chat.jsonl",
+            ".qwen/projects/-home-dev-demo/chats/7d1f0c58-3a5e-4c7b-9a55-0d6a2f4f1a01.jsonl",
+        ),
+        (
+            "droid-session",
+            "input.session.jsonl",
+            ".factory/sessions/-home-dev-demo/0b9b6d0a-5b7e-4d1c-9f0a-3c2e6a1d7f02.jsonl",
+        ),
     ] {
         let home = Home::new();
         let bytes = story(story_name, file).into_bytes();

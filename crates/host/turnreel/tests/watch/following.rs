@@ -25,10 +25,33 @@ fn sessions_of_all_agents_are_found_and_read() {
         ".gemini/tmp/p/chats/session-1.jsonl",
         story("gemini-chat", "input.chat.jsonl"),
     );
+    home.write(
+        ".qwen/projects/-home-dev-demo/chats/7d1f0c58-3a5e-4c7b-9a55-0d6a2f4f1a01.jsonl",
+        story("qwen-chat", "input.chat.jsonl"),
+    );
+    home.write(
+        ".factory/sessions/-home-dev-demo/0b9b6d0a-5b7e-4d1c-9f0a-3c2e6a1d7f02.jsonl",
+        story("droid-session", "input.session.jsonl"),
+    );
     let server = home.watch(&[]);
-    soon("all four are read", || ids(&server).len() == 4);
-    soon("it says so", || home.said().contains("read 4 sessions"));
+    soon("all six are read", || ids(&server).len() == 6);
+    soon("it says so", || home.said().contains("read 6 sessions"));
     assert_eq!(home.said().matches("WARN").count(), 0, "{}", home.said());
+    // Each with its agent, its title, its folder, and how it stands.
+    for (agent, title) in [
+        ("Qwen Code 0.15.6", "A note and a check"),
+        ("Droid", "A note"),
+    ] {
+        let row = || {
+            let (_, page) = server.get("/api/v1/sessions?limit=10");
+            let rows = page["sessions"].as_array().unwrap();
+            let row = rows.iter().find(|row| row["agent"] == agent);
+            row.unwrap_or_else(|| panic!("{agent}: {page:#}")).clone()
+        };
+        assert_eq!(row()["title"], title, "{:#}", row());
+        assert_eq!(row()["cwd"], "/home/dev/demo", "{:#}", row());
+        soon("it rests", || row()["status"] == "idle");
+    }
 }
 
 #[test]
@@ -49,7 +72,13 @@ fn an_agent_that_is_left_out_is_not_read() {
     let (_, page) = server.get("/api/v1/sessions?limit=1");
     assert_eq!(
         page["follows"],
-        serde_json::json!(["Claude Code", "OpenCode", "Gemini CLI"])
+        serde_json::json!([
+            "Claude Code",
+            "OpenCode",
+            "Gemini CLI",
+            "Qwen Code",
+            "Droid"
+        ])
     );
     let output = run(&home, &["--skip", "everything"]);
     let said = command::text(&output.stderr);

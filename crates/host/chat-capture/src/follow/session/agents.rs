@@ -11,6 +11,9 @@ use crate::follow::file::{Facts, Taken};
 use crate::follow::parts::{Calls, SubAgent};
 use crate::follow::source::{Piece, Source};
 
+/// So many agents' files are read on with one slice: with thousands of them no more is held at once.
+const MOST_AT_ONCE: usize = 16;
+
 impl Session {
     /// Takes note of files that were not there.
     pub(super) fn see_agents(&mut self, parts: &BTreeMap<PathBuf, Facts>) {
@@ -80,6 +83,9 @@ impl Session {
     ) -> bool {
         let mut due = Vec::new();
         for (path, (agent, source)) in &mut self.agents {
+            if due.len() == MOST_AT_ONCE {
+                break;
+            }
             // What a file that is gone said stays.
             let Some(&facts) = parts.get(path) else {
                 continue;
