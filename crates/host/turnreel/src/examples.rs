@@ -1,6 +1,6 @@
-//! The example sessions that an empty data folder begins with, so that the first page shows something.
+//! The example session that an empty data folder begins with, so that the first page shows what there is to see.
 //!
-//! They are logs as the server writes them, made by `turnreel pipe` of recordings of a real agent.
+//! It is a log as the server writes it, made of a recording of a real agent, with the pace at which that worked.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use crate::data_dir;
 use crate::state::State;
 use crate::told::Told;
 
-const LOGS: &[(&str, &str)] = &[
-    ("read-edit", include_str!("../examples/read-edit.jsonl")),
-    ("subagent", include_str!("../examples/subagent.jsonl")),
-];
+const LOGS: &[(&str, &str)] = &[(
+    "upload-retry",
+    include_str!("../examples/upload-retry.jsonl"),
+)];
 
 /// Says that a folder had them: who removed them, and all else, has seen them.
 const GIVEN: &str = "examples-given";
@@ -84,20 +84,18 @@ mod tests {
     use super::LOGS;
 
     /// The recordings that they were made of, as the rules read them now.
-    const RECORDED: [(&str, &str); 2] = [
-        (
-            "read-edit",
-            include_str!("../../../../tests/sessions/read-edit/events.jsonl"),
-        ),
-        (
-            "subagent",
-            include_str!("../../../../tests/sessions/subagent/events.jsonl"),
-        ),
-    ];
+    const RECORDED: [(&str, &str); 1] = [(
+        "upload-retry",
+        include_str!("../../../../tests/sessions/upload-retry/events.jsonl"),
+    )];
+
+    fn parse(line: &str) -> Value {
+        serde_json::from_str(line).expect("a line is JSON")
+    }
 
     #[test]
     fn they_say_what_their_recordings_say_now() {
-        let parse = |line| serde_json::from_str::<Value>(line).expect("a line is JSON");
+        assert_eq!(LOGS.len(), RECORDED.len());
         for ((name, example), (of, recorded)) in LOGS.iter().zip(RECORDED) {
             assert_eq!(*name, of);
             let shown: HashMap<String, Value> = example
@@ -107,7 +105,7 @@ mod tests {
                 .collect();
             for mut event in recorded.lines().map(parse) {
                 let shown = &shown[&event["id"].to_string()];
-                // They are called examples, and were sent with their prompt.
+                // They are called examples.
                 if event["type"] == "session_start" {
                     event["payload"]["title"] = shown["payload"]["title"].clone();
                 }
@@ -116,6 +114,49 @@ mod tests {
                     "{name}: {}",
                     event["id"]
                 );
+            }
+        }
+    }
+
+    /// What is in them that a newcomer is to see, and that they can be played: the pace is that of the agent.
+    #[test]
+    fn the_first_shows_a_whole_piece_of_work_at_its_pace() {
+        let (_, example) = LOGS[0];
+        let events: Vec<Value> = example.lines().map(parse).collect();
+        let n_of = |kind: &str| events.iter().filter(|event| event["type"] == kind).count();
+        assert_eq!(n_of("turn_start"), 3);
+        assert_eq!(n_of("turn_end"), 3);
+        for (kind, at_least) in [
+            ("assistant_chunk", 20),
+            ("thinking_done", 1),
+            ("plan", 2),
+            ("file_edit", 3),
+        ] {
+            assert!(n_of(kind) >= at_least, "{kind}");
+        }
+        assert!(events.iter().any(|event| event["agentId"].is_string()));
+        let failed = |event: &Value| event["payload"]["error"]["code"] == "exit_code";
+        assert!(events.iter().any(failed), "a command fails");
+        let times: Vec<i64> = events
+            .iter()
+            .filter_map(|event| event["timestamp"].as_i64())
+            .collect();
+        assert!(times.is_sorted());
+        let whole_ms = times[times.len() - 1] - times[0];
+        assert!((90_000..300_000).contains(&whole_ms), "{whole_ms} ms");
+        let idle = |pair: &[i64]| pair[1] - pair[0] > 10_000;
+        assert_eq!(times.windows(2).filter(|pair| idle(pair)).count(), 2);
+        assert!(example.len() < 150_000, "{} bytes", example.len());
+    }
+
+    #[test]
+    fn nothing_of_a_machine_stands_in_them() {
+        for (name, example) in LOGS {
+            for path in example.split("/home/").skip(1) {
+                assert!(path.starts_with("dev/"), "{name}: /home/{path:.40}");
+            }
+            for other in ["/root", "/Users/", "sk-ant-"] {
+                assert!(!example.contains(other), "{name}: {other}");
             }
         }
     }

@@ -2,25 +2,16 @@
 
 use std::path::Path;
 
-use crate::support::{self, Server};
+use crate::support::Server;
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, SessionReader};
 
-/// The recording, the session it becomes, its title, and what the agent was asked.
-const EXAMPLES: [(&str, &str, &str, &str); 2] = [
-    (
-        "read-edit",
-        "example-read-edit",
-        "Example: read a file and edit it",
-        "Read README.md and add a line at the end",
-    ),
-    (
-        "subagent",
-        "example-subagent",
-        "Example: hand a part to a sub-agent",
-        "Use a helper to look at the files",
-    ),
-];
+/// The story it is made of, the session it becomes, and its title. What the agent was asked stands in the story.
+const EXAMPLES: [(&str, &str, &str); 1] = [(
+    "upload-retry",
+    "example-upload-retry",
+    "Example: fix an upload retry",
+)];
 
 /// 2026-11-20 10:00 UTC: the recordings say when each line came, not on which day.
 const FIRST_MS: i64 = 1_795_168_800_000;
@@ -28,14 +19,15 @@ const FIRST_MS: i64 = 1_795_168_800_000;
 #[test]
 #[ignore = "writes the examples anew from the recordings"]
 fn make_examples() {
-    for (recording, session, title, prompt) in EXAMPLES {
-        let path = format!("recordings/claude-code/{recording}.stream.jsonl");
-        let path = support::shared(&path).expect("the recordings are needed");
+    for (story, session, title) in EXAMPLES {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../../tests/sessions")
+            .join(story)
+            .join("input.stream.jsonl");
         let times = std::fs::read_to_string(path.with_extension("jsonl.times")).unwrap();
         let input = std::fs::read_to_string(path).unwrap();
         let mut reader = SessionReader::new(Context {
             session_id: Some(session.to_owned()),
-            prompt: Some(prompt.to_owned()),
             ..Context::default()
         });
         let mut events = Vec::new();
@@ -53,7 +45,7 @@ fn make_examples() {
             log.push_str(&event.to_line());
             log.push('\n');
         }
-        let out = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("examples/{recording}.jsonl"));
+        let out = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("examples/{story}.jsonl"));
         std::fs::write(out, log).unwrap();
     }
 }
@@ -65,12 +57,11 @@ fn an_empty_folder_begins_with_the_examples_and_another_does_not() {
     let rows = server.get("/api/v1/sessions").1["sessions"].clone();
     let rows = rows.as_array().unwrap();
     assert_eq!(rows.len(), EXAMPLES.len());
-    for (row, (recording, session, title, _)) in rows.iter().zip(EXAMPLES) {
+    for (row, (story, session, title)) in rows.iter().zip(EXAMPLES) {
         assert_eq!(row["id"], session);
         assert_eq!(row["title"], title);
         assert_eq!(row["sample"], true);
-        let path =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("examples/{recording}.jsonl"));
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("examples/{story}.jsonl"));
         let log = std::fs::read_to_string(path).unwrap();
         let ids: Vec<String> = log
             .lines()
@@ -90,7 +81,7 @@ fn an_empty_folder_begins_with_the_examples_and_another_does_not() {
             .as_array()
             .unwrap()
             .len(),
-        2
+        EXAMPLES.len()
     );
     let other = tempfile::tempdir().unwrap();
     let server = Server::start(other.path());
