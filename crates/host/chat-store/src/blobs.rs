@@ -7,9 +7,10 @@
 mod kept_as;
 mod text;
 mod unnamed;
+mod upload;
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
@@ -23,6 +24,7 @@ use crate::platform;
 pub use kept_as::{KeptAs, RewrittenUpload};
 pub use text::BodyText;
 pub use unnamed::{Among, Sweep, Unnamed};
+pub use upload::Upload;
 
 /// How the name of a body begins that is not whole yet.
 const BEGUN: &str = ".new-";
@@ -242,57 +244,6 @@ impl Blobs {
     fn path(&self, sha256: &str) -> PathBuf {
         let folder: &Path = &self.dir;
         folder.join(&sha256[..2]).join(sha256)
-    }
-}
-
-/// A body on its way to the disk. Dropped before its end it leaves nothing behind.
-#[derive(Debug)]
-pub struct Upload {
-    file: fs::File,
-    hash: Sha256,
-    sha256: String,
-    folder: PathBuf,
-    path: PathBuf,
-    temporary: PathBuf,
-    keeping: Keeping,
-}
-
-impl Upload {
-    /// Writes the next piece.
-    ///
-    /// # Errors
-    ///
-    /// Where the disk refuses.
-    pub fn write(&mut self, piece: &[u8]) -> Result<(), Error> {
-        self.hash.update(piece);
-        self.file
-            .write_all(piece)
-            .map_err(|why| Error::io("keep the body", &self.path, why))
-    }
-
-    /// Keeps what was written, where it has the hash it was said to have.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::HashMismatch`] where it has another, and where the disk refuses.
-    pub fn finish(self) -> Result<(), Error> {
-        if hex(&self.hash.clone().finalize()) != self.sha256 {
-            return Err(Error::HashMismatch);
-        }
-        let keep = || -> std::io::Result<()> {
-            self.file.sync_data()?;
-            let _keeping = keeping(&self.keeping);
-            fs::rename(&self.temporary, &self.path)?;
-            platform::sync_dir(&self.folder)
-        };
-        keep().map_err(|why| Error::io("keep the body", &self.path, why))
-    }
-}
-
-impl Drop for Upload {
-    fn drop(&mut self) {
-        // After a rename there is nothing of that name.
-        let _ = fs::remove_file(&self.temporary);
     }
 }
 

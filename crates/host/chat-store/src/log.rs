@@ -59,7 +59,7 @@ pub(crate) use packed::{is_begun as packing_is_begun, stem_of_packed};
 pub(crate) use page::Snapshot;
 pub(crate) use removal::{
     One as FileOfOne, all_by_stem as all_files_by_stem, all_of as all_files_of,
-    is_begun as removal_is_begun, remove as remove_files, remove_these as remove_these_files,
+    is_begun as removal_is_begun, remove as remove_files, remove_each as remove_files_of_each,
 };
 pub(crate) use seal::forget as forget_segment;
 
@@ -155,7 +155,7 @@ pub(crate) struct Log {
     ends_clean: bool,
     unsynced: bool,
     /// What was written before is being made durable, by somebody who does not hold the log meanwhile.
-    syncing: bool,
+    n_syncing: u32,
     /// Whether the name of the newest file may not be durable.
     unsynced_name: bool,
     failed: Option<String>,
@@ -325,12 +325,12 @@ impl Log {
 
     /// Whether it has what is not durable, or is not known to be: the disk may be at it.
     pub(crate) fn is_unsynced(&self) -> bool {
-        self.unsynced || self.syncing || self.unsynced_name
+        self.unsynced || self.is_syncing() || self.unsynced_name
     }
 
     /// Whether the disk is at it, for somebody who does not hold the log.
     pub(crate) fn is_syncing(&self) -> bool {
-        self.syncing
+        self.n_syncing > 0
     }
 
     /// Whether it must stay open: what it knows stands nowhere else.

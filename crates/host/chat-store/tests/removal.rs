@@ -7,7 +7,9 @@ use std::time::{Duration, SystemTime};
 
 use chat_event::ChatEvent;
 use chat_event::payload::UserMessage;
-use chat_store::{Among, Error, Freed, HeldFolder, Options, Removal, Store, Sweep, Unnamed, sizes};
+use chat_store::{
+    Among, Error, Freed, HeldFolder, Options, Removal, SessionId, Store, Sweep, Unnamed, sizes,
+};
 
 use crate::support::{all, chunk, id, log_path, memory_dir, numbered, open};
 
@@ -286,14 +288,57 @@ fn a_folder_is_held_by_one_and_no_log_that_another_has_goes() {
     let held = File::open(&log).unwrap();
     held.lock().unwrap();
     let folder = HeldFolder::take(dir.path()).unwrap();
-    assert!(matches!(
-        folder.remove(&id("s1")),
-        Err(Error::Locked { .. })
-    ));
+    let remove = || folder.remove([&id("s1")], &mut |_| {}).unwrap().remove(0);
+    assert!(matches!(remove(), Err(Error::Locked { .. })));
     drop(held);
-    let removal = folder.remove(&id("s1")).unwrap();
+    let removal = remove().unwrap();
     assert!(removal.freed.files >= 1 && !log.exists());
-    assert_eq!(folder.remove(&id("s1")).unwrap().freed, Freed::default());
+    assert_eq!(remove().unwrap().freed, Freed::default());
+}
+
+#[test]
+fn of_many_that_are_removed_together_each_goes_as_it_would_alone() {
+    let dir = memory_dir();
+    let store = open(dir.path());
+    let ids = ["s1", "held", "none", "unmarked", "s2", "stays"].map(id);
+    for (id, n) in ids.iter().zip(1..).filter(|(id, _)| id.as_str() != "none") {
+        let session = store.session_or_new(id).unwrap();
+        let event = match id.as_str() {
+            "s2" => long(n, "own"),
+            _ => chunk(n),
+        };
+        session.append(vec![event], false, 1).unwrap();
+    }
+    store.close();
+    drop(store);
+    let held = File::open(dir.path().join(format!("{}.events.jsonl", ids[1].stem()))).unwrap();
+    held.lock().unwrap();
+    let mark = dir.path().join(format!("{}.removing", ids[3].stem()));
+    std::fs::create_dir(&mark).unwrap();
+    let sized = sizes(dir.path()).unwrap();
+    let folder = HeldFolder::take(dir.path()).unwrap();
+    let mut begun = Vec::new();
+    let mut begin = |id: &SessionId| begun.push(id.clone());
+    let removed = folder.remove(&ids[..5], &mut begin).unwrap();
+    assert_eq!(begun, [0, 2, 3, 4].map(|at| ids[at].clone()));
+    let of = |at: usize| removed[at].as_ref().map(|removal| removal.freed);
+    for at in [0, 4] {
+        assert_eq!(of(at).unwrap(), sized[&ids[at].stem()], "{at}");
+    }
+    assert!(matches!(of(1), Err(Error::Locked { .. })));
+    assert_eq!(of(2).unwrap(), Freed::default());
+    assert!(matches!(of(3), Err(Error::Io { .. })));
+    assert_eq!(removed[4].as_ref().unwrap().bodies.len(), 1);
+    std::fs::remove_dir(&mark).unwrap();
+    drop((held, folder));
+    let store = open(dir.path());
+    let left: Vec<_> = store.sessions().iter().map(|it| it.id().clone()).collect();
+    assert_eq!(left, [&ids[1], &ids[5], &ids[3]].map(Clone::clone));
+    assert!(
+        !names(dir.path())
+            .iter()
+            .any(|name| name.ends_with(".removing"))
+    );
 }
 
 #[test]

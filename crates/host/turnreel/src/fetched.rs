@@ -2,19 +2,22 @@
 //!
 //! Who reads waits for a while, and is told to come again where it takes longer; the fetching goes on meanwhile. What is not
 //! there is not looked for again for a minute, and nothing is looked for while the store is away. Who may see a session was
-//! decided before anybody comes here. What is fetched is from then on as if it had never been elsewhere.
+//! decided before anybody comes here. What is fetched is from then on as if it had never been elsewhere. How it comes here is for
+//! `carrying`.
+
+mod carrying;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
-use chat_store::{Error as StoreError, SessionId};
-use chat_tiers::{Cold, Error, Health, Manifest};
+use chat_store::SessionId;
+use chat_tiers::{Cold, Health};
 use tokio::sync::{Semaphore, watch};
 
 use crate::error::ApiError;
-use crate::fleet::{self, Home};
+use crate::fleet;
 use crate::live::Live;
 use crate::locked::locked;
 use crate::removed;
@@ -55,26 +58,6 @@ enum Outcome {
     Failed,
     /// Another server has it, and does not give it now.
     NotGiven,
-}
-
-/// Why nothing came of it.
-enum Failure {
-    /// The object store, or what was to be written here.
-    Fetch(Error),
-    /// The session's home, or who was to say which that is: no reason to fetch nothing else.
-    Home(String),
-}
-
-impl From<Error> for Failure {
-    fn from(why: Error) -> Self {
-        Failure::Fetch(why)
-    }
-}
-
-impl From<StoreError> for Failure {
-    fn from(why: StoreError) -> Self {
-        Failure::Fetch(why.into())
-    }
 }
 
 /// What is being fetched, and what was not to be had.
@@ -212,98 +195,6 @@ impl Fetching {
         Ok(flight)
     }
 
-    async fn fetch(&self, state: &State, wanted: &Wanted) -> Outcome {
-        let fetched = match wanted {
-            Wanted::Session(id) => self.fetch_session(state, id).await,
-            Wanted::Body(sha256) => {
-                // It is never closed.
-                let _room = self.room.acquire().await.ok();
-                let fetched = self.cold.fetch_blob(sha256, state.store.blobs()).await;
-                fetched.or_else(|why| match why {
-                    // What is no hash is nowhere.
-                    Error::Log(StoreError::BadHash) => Ok(false),
-                    why => Err(why.into()),
-                })
-            }
-        };
-        match fetched {
-            Ok(true) => {
-                locked(&self.failed).remove(wanted);
-                Outcome::Here
-            }
-            Ok(false) => Outcome::Nowhere,
-            Err(Failure::Home(why)) => {
-                // Who was asked in vain has said why.
-                tracing::debug!(?wanted, "it is not fetched from its home: {why}");
-                Outcome::NotGiven
-            }
-            Err(Failure::Fetch(why)) => {
-                match wanted {
-                    Wanted::Session(id) => tracing::warn!(session = id.as_str(), "{why}"),
-                    Wanted::Body(sha256) => tracing::warn!(sha256, "{why}"),
-                }
-                // What is damaged there, or finds no place here, is no reason to fetch nothing else.
-                if matches!(why, Error::Store { .. }) {
-                    // It is said above, and the operator's figures tell of it.
-                    self.health.failed_reader();
-                    *locked(&self.away_until) = Some(Instant::now() + AWAY);
-                } else {
-                    let mut failed = locked(&self.failed);
-                    // Longer ago than the longest rest.
-                    failed.retain(|_, (_, at)| at.elapsed() < 2 * MISSED);
-                    let times = failed.get(wanted).map_or(0, |(times, _)| *times);
-                    failed.insert(wanted.clone(), (times + 1, Instant::now()));
-                }
-                Outcome::Failed
-            }
-        }
-    }
-
-    async fn fetch_session(&self, state: &State, id: &SessionId) -> Result<bool, Failure> {
-        let n_removals = self.cold.n_removals(id);
-        let Some(copy) = self.cold.find(id).await? else {
-            return Ok(false);
-        };
-        let mut copy_of = None;
-        if let Some(fleet) = state.fleet.get() {
-            let home = fleet.home_or_claim(state, id).await;
-            match home.map_err(|why| Failure::Home(why.message))? {
-                Home::Here => {}
-                // It gives the numbers, and is asked for them. Of what it has not there may be more than there is in the store.
-                Home::There(home) if fleet.member(&home).is_some() => {
-                    let fetched = fleet.fetch(state, id).await;
-                    fetched.map_err(|why| Failure::Home(why.message))?;
-                    return match state.live(id) {
-                        Some(_) => Ok(true),
-                        None => Err(Failure::Home("it has not the session".to_owned())),
-                    };
-                }
-                // It is read meanwhile, and the home tells of the rest when it is back.
-                Home::There(home) => copy_of = Some(home),
-            }
-        }
-        // A home that is slow keeps no room from others.
-        let _room = self.room.acquire().await.ok();
-        let (preparing, of) = (state.clone(), id.clone());
-        // What was fetched by half goes with it.
-        let restoring = off_thread(move || preparing.store.restoring(&of)).await??;
-        // Who removes it from here on removes that file, too.
-        if self.cold.n_removals(id) != n_removals {
-            return Ok(false);
-        }
-        self.cold.fetch(&copy, restoring.file()).await?;
-        let (taking, of) = (state.clone(), id.clone());
-        let taking_in = move || taking.take_in(&of, &restoring, copy_of.as_deref());
-        let restored = off_thread(taking_in).await?;
-        match restored {
-            Ok(()) => say_restored(&copy),
-            // Somebody sent to it meanwhile, or brought the log.
-            Err(StoreError::Exists { .. }) => {}
-            Err(why) => return Err(why.into()),
-        }
-        Ok(true)
-    }
-
     fn is_missed(&self, wanted: &Wanted) -> bool {
         let missed = locked(&self.missed);
         missed.get(wanted).is_some_and(|at| at.elapsed() < MISSED)
@@ -367,24 +258,6 @@ impl State {
             // It may be at home on another server.
             || (self.fleet.get().is_some() && self.live_to_write(id).is_none())
     }
-}
-
-async fn off_thread<V: Send + 'static>(
-    work: impl FnOnce() -> V + Send + 'static,
-) -> Result<V, Error> {
-    let working = tokio::task::spawn_blocking(work).await;
-    working.map_err(|why| Error::Local {
-        what: "take in a session",
-        why: why.to_string(),
-    })
-}
-
-fn say_restored(copy: &Manifest) {
-    tracing::info!(
-        session = copy.session,
-        bytes = copy.bytes,
-        "a session was fetched from the object store"
-    );
 }
 
 fn fetching() -> ApiError {

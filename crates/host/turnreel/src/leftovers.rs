@@ -5,6 +5,8 @@
 //! file waits, and so do later ones of its session; the others go on: a pipe that its user stopped (Ctrl-Z) may hold a
 //! session's notes for ever.
 
+mod waiting;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -20,9 +22,11 @@ use crate::ingest::{self, Rejected};
 use crate::masking;
 use crate::serve::spool_dir;
 use crate::state::State;
+use waiting::{Behind, PutOff};
 
 /// Events of one page of a log, and the bytes of their lines.
 const PAGE_EVENTS: usize = 1000;
+
 const PAGE_BYTES: usize = 1024 * 1024;
 
 /// How often it is looked whether a pipe was killed.
@@ -31,6 +35,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// A session of which another source tells is looked at again after so long, and after [`LOOK_EVERY`] once that took long:
 /// a pipe has its turn for as long as a batch takes, unless it was stopped.
 const SOON: Duration = Duration::from_millis(250);
+
 const HELD_LONG: Duration = Duration::from_secs(10);
 
 /// Files that wait half read. Of more, each is read from its beginning when its turn has come.
@@ -39,43 +44,8 @@ const MOST_WAITING: usize = 64;
 /// What could not be taken in is tried again after so long, and after twice that each time it cannot be, up to [`TRY_LAST`]:
 /// the disk may only be full, or too many files open.
 const TRY_AGAIN: Duration = Duration::from_secs(60);
+
 const TRY_LAST: Duration = Duration::from_secs(60 * 60);
-
-/// Files that could not be taken in: when, and how long each rests since.
-#[derive(Default)]
-struct PutOff(BTreeMap<PathBuf, (Instant, Duration)>);
-
-impl PutOff {
-    fn waits(&self, path: &Path, now: Instant) -> bool {
-        let rests = self.0.get(path);
-        rests.is_some_and(|(since, pause)| now.duration_since(*since) < *pause)
-    }
-
-    fn put_off(&mut self, path: PathBuf, now: Instant) {
-        let before = self.0.get(&path);
-        let pause = before.map_or(TRY_AGAIN, |(_, pause)| (2 * *pause).min(TRY_LAST));
-        self.0.insert(path, (now, pause));
-    }
-}
-
-/// Sessions of which an earlier file waits, as the names of files have them: their logs shall stand in the order of the runs.
-/// A file that cannot be taken in at all holds up nothing.
-#[derive(Default)]
-struct Behind(BTreeSet<String>);
-
-impl Behind {
-    fn waits(&self, path: &Path) -> bool {
-        let named = chat_capture::sessions_named(path);
-        chat_capture::is_beside_others(path) && named.iter().any(|session| self.0.contains(session))
-    }
-
-    /// The file waits for who holds these notes of a session.
-    fn stays(&mut self, path: &Path, notes: &Path) {
-        let session = notes.file_stem().and_then(|stem| stem.to_str());
-        let behind = chat_capture::sessions_behind(path, session.unwrap_or_default());
-        self.0.extend(behind);
-    }
-}
 
 /// A file that waits until another source has told of a session.
 struct Waiting {

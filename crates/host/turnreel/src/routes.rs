@@ -12,6 +12,7 @@ mod forward;
 mod insight;
 mod operation;
 mod page;
+mod place;
 mod ranged;
 mod removal;
 mod sandbox;

@@ -1,21 +1,21 @@
 //! What all requests share.
 //!
-//! What may be set is in `settings`.
+//! What may be set is in `settings`, the sessions there are in `sessions`.
 
+mod sessions;
 mod settings;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
-use chat_store::{Restoring, Session, SessionId, Store};
+use chat_store::{SessionId, Store};
 use chat_tiers::WarmReader;
 use tokio::sync::{Semaphore, watch};
 
 use crate::access::Access;
 use crate::copies::Copied;
 use crate::doors::Doors;
-use crate::error::ApiError;
 use crate::fetched::Fetching;
 use crate::fleet::Fleet;
 use crate::hosts::Hosts;
@@ -181,170 +181,10 @@ impl State {
         state
     }
 
-    /// The session of that id, where it has a log.
-    pub(crate) fn live(&self, id: &SessionId) -> Option<Arc<Live>> {
-        let live = self.map().get(id).cloned();
-        live.filter(|live| !live.is_removed())
-    }
-
-    /// The session of that id, brought here where it is not here but elsewhere. Waits for that, but not for ever.
-    ///
-    /// # Errors
-    ///
-    /// 503 where it may be in the object store or on another server, and cannot be had from there now.
-    pub(crate) async fn live_from_anywhere(
-        &self,
-        id: &SessionId,
-    ) -> Result<Option<Arc<Live>>, ApiError> {
-        if let Some(live) = self.live(id) {
-            return Ok(Some(live));
-        }
-        let from_others = match self.fleet.get() {
-            Some(fleet) => fleet.fetch(self, id).await,
-            None => Ok(()),
-        };
-        if self.live(id).is_none()
-            && let Some(fetching) = self.fetching.get()
-        {
-            fetching.session(self, id).await?;
-        }
-        let live = self.live_or_away(id)?;
-        if live.is_none() {
-            from_others?;
-        }
-        Ok(live)
-    }
-
-    /// The session of that id, where it has a log here.
-    ///
-    /// # Errors
-    ///
-    /// 503 where its log was packed away.
-    pub(crate) fn live_or_away(&self, id: &SessionId) -> Result<Option<Arc<Live>>, ApiError> {
-        let live = self.live(id);
-        if live.is_none() && self.store.is_packed(id) {
-            return Err(packed_away(id));
-        }
-        Ok(live)
-    }
-
-    /// The session of that id, also where its log was taken away: what is sent to it goes on behind what it had.
-    pub(crate) fn live_to_write(&self, id: &SessionId) -> Option<Arc<Live>> {
-        self.map().get(id).cloned()
-    }
-
-    /// The session of that id, made where there is none. Waits for the disk.
-    pub(crate) fn live_or_new(&self, id: &SessionId) -> Result<Arc<Live>, ApiError> {
-        if let Some(live) = self.live_to_write(id) {
-            return Ok(live);
-        }
-        let session = self.store.session_or_new(id)?;
-        Ok(self.live_of(session))
-    }
-
-    /// The session of that id; where there is none, a copy of `home`'s log is begun, which is at `epoch`. Waits for the disk.
-    pub(crate) fn live_or_copy(
-        &self,
-        id: &SessionId,
-        home: &str,
-        epoch: &str,
-    ) -> Result<Arc<Live>, ApiError> {
-        if let Some(live) = self.live_to_write(id) {
-            return Ok(live);
-        }
-        let session = self.store.session_or_copy(id, home, epoch)?;
-        Ok(self.live_of(session))
-    }
-
-    fn live_of(&self, session: Arc<Session>) -> Arc<Live> {
-        self.packed.forget(session.id(), &self.list);
-        let mut map = self.map();
-        let live = map
-            .entry(session.id().clone())
-            .or_insert_with(|| Arc::new(Live::new(session, &self.list, &self.rings)));
-        live.clone()
-    }
-
-    /// Takes in the log that was fetched of that session, as a copy where its numbers are given by the server `copy_of`. Waits
-    /// for the disk.
-    ///
-    /// # Errors
-    ///
-    /// As [`Store::restore`].
-    pub(crate) fn take_in(
-        &self,
-        id: &SessionId,
-        restoring: &Restoring,
-        copy_of: Option<&str>,
-    ) -> Result<(), chat_store::Error> {
-        // Nobody writes to what was there before and was taken away, until its place is taken.
-        let before = self.live_to_write(id);
-        let _writer = before.as_ref().map(|live| live.writer.blocking_lock());
-        let session = self.store.restore(restoring)?;
-        if let Some(home) = copy_of
-            && let Err(why) = session.copy_from(home, &session.epochs())
-        {
-            // It is at home here until that home is back, and hears that it is at home there.
-            tracing::warn!(session = id.as_str(), "it is not marked as a copy: {why}");
-        }
-        self.forget_masker(id);
-        self.packed.forget(id, &self.list);
-        let mut map = self.map();
-        if let Some(before) = &before {
-            self.list.forget(before.row().0);
-        }
-        let live = Arc::new(Live::new(session, &self.list, &self.rings));
-        map.insert(id.clone(), live);
-        Ok(())
-    }
-
-    /// The session's log was taken away, or brought back: what is remembered beside it is of another one.
-    pub(crate) fn forget_remembered(&self, id: &SessionId) {
-        self.requests.forget(id);
-        self.producers.forget(id);
-        self.tasks.forget(id);
-        self.requests.said.forget_session(id);
-        self.forget_masker(id);
-    }
-
-    /// What follows goes on behind another log.
-    pub(crate) fn forget_masker(&self, id: &SessionId) {
-        if let Some(masking) = self.masking.get() {
-            masking.forget(id);
-        }
-    }
-
-    /// The session's log was packed away.
-    pub(crate) fn forget_live(&self, id: &SessionId) {
-        self.map().remove(id);
-    }
-
     /// The same, for those whom it owns.
     pub(crate) fn downgrade(&self) -> WeakState {
         WeakState(Arc::downgrade(&self.0))
     }
-
-    /// All sessions that have a log, by id.
-    pub(crate) fn all_live(&self) -> Vec<Arc<Live>> {
-        let mut all = self.all_to_write();
-        all.retain(|live| !live.is_removed());
-        all
-    }
-
-    /// All sessions there ever were, by id.
-    pub(crate) fn all_to_write(&self) -> Vec<Arc<Live>> {
-        self.map().values().cloned().collect()
-    }
-
-    fn map(&self) -> std::sync::MutexGuard<'_, BTreeMap<SessionId, Arc<Live>>> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Of a session that is in the list, and cannot be had.
-fn packed_away(id: &SessionId) -> ApiError {
-    let session = id.as_str().to_owned();
-    chat_store::Error::PackedAway { session }.into()
 }
 
 /// A [`State`] that ends with the server.

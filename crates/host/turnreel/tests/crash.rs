@@ -5,17 +5,21 @@
 
 #![cfg(target_os = "linux")]
 
+mod disk;
+mod durable;
+mod removal;
+
 use std::collections::{BTreeMap, HashMap};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
+
 use crate::support::dice::Dice;
 use crate::support::{self, PROGRAM, Remote, Server, chunks, seq_and_id, soon};
-use serde_json::{Value, json};
 
 const POLICIES: [&str; 3] = ["always", "everysec", "never"];
 
@@ -258,22 +262,22 @@ fn a_kill_at_any_moment_loses_and_repeats_nothing_for_senders_and_readers() {
     println!("slowest start: {:?}", starts.iter().max());
 }
 
-/// `strace` that meddles with calls on the paths, or with all where there are none; `None`, with a word, where it is missing.
-fn meddling(inject: &str, paths: &[&Path]) -> Option<Command> {
+/// `strace` of all threads of what is run; `None`, with a word, where it is missing.
+fn strace() -> Option<Command> {
     let found = Command::new("strace").arg("--version").output();
     if !found.is_ok_and(|output| output.status.success()) {
         eprintln!("skipped: there is no strace here");
         return None;
     }
     let mut command = Command::new("strace");
-    command.args([
-        "-f",
-        "-qq",
-        "-o",
-        "/dev/null",
-        "-e",
-        &format!("inject={inject}"),
-    ]);
+    command.args(["-f", "-qq"]);
+    Some(command)
+}
+
+/// `strace` that meddles with calls on the paths, or with all where there are none.
+fn meddling(inject: &str, paths: &[&Path]) -> Option<Command> {
+    let mut command = strace()?;
+    command.args(["-o", "/dev/null", "-e", &format!("inject={inject}")]);
     for path in paths {
         command.arg("-P").arg(path);
     }
@@ -359,147 +363,6 @@ fn end_traced(server: &mut Server) {
 }
 
 #[test]
-fn a_disk_that_fails_to_sync_is_never_acknowledged_and_costs_no_other_session() {
-    let times: Vec<u64> = if full() {
-        (1..=20).collect()
-    } else {
-        vec![1, 2, 5]
-    };
-    for &when in &times {
-        let dir = tempfile::tempdir().unwrap();
-        let mut server = start(dir.path(), "127.0.0.1:0", "always");
-        for session in ["bad", "good"] {
-            assert_eq!(server.post(session, &chunks(1, 3)).0, 200);
-        }
-        server.stop();
-        let log = log_path(dir.path(), "bad");
-        let Some(command) = meddling(&format!("fdatasync:error=EIO:when={when}"), &[&log]) else {
-            return;
-        };
-        let more = ["--no-examples", "--sync", "always"];
-        let mut server = Server::start_by(command, dir.path(), "127.0.0.1:0", &more).unwrap();
-        let remote = Remote::of(&server);
-        let (acked, sent) = send_until_it_ends(&remote, "bad", 4, 30);
-        assert!(sent > acked, "the failure is not seen: {when}");
-        // It is not tried again on the file that failed.
-        let (status, answer) = server.post("bad", &chunks(acked + 1, sent));
-        assert_eq!(
-            (status, &answer["error"]["code"]),
-            (503, &json!("degraded"))
-        );
-        assert!(answer["error"]["retryAfterMs"].is_number());
-        // What was acknowledged is read as before, and nothing else, by pages as by sockets; and others are served.
-        assert_eq!(whole_log(&server, "bad").len() as u64, acked);
-        assert_eq!(server.socket().open(1, "bad", None)["head"], acked);
-        assert_eq!(server.post("good", &chunks(4, 6)).0, 200);
-        assert_eq!(server.get("/readyz").0, 503, "it says so to who watches it");
-        end_traced(&mut server);
-        let server = start(dir.path(), "127.0.0.1:0", "always");
-        let found = whole_log(&server, "bad").len() as u64;
-        assert_eq!(found, acked, "what is not durable is not in the log");
-        assert_eq!(server.post("bad", &chunks(acked + 1, sent + 1)).0, 200);
-        assert_eq!(whole_log(&server, "bad").len() as u64, sent + 1);
-    }
-}
-
-/// A disk of its own in memory; gone when this goes.
-struct SmallDisk(tempfile::TempDir);
-
-impl SmallDisk {
-    fn new(size: &str) -> Option<SmallDisk> {
-        let disk = SmallDisk(tempfile::tempdir().unwrap());
-        let mounted = disk.mount(&["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]);
-        if !mounted {
-            eprintln!("skipped: no disk can be mounted here");
-        }
-        mounted.then_some(disk)
-    }
-
-    fn grow(&self, size: &str) {
-        assert!(self.mount(&["-o", &format!("remount,size={size}")]));
-    }
-
-    fn mount(&self, args: &[&str]) -> bool {
-        let mounting = Command::new("mount").args(args).arg(self.0.path()).output();
-        mounting.is_ok_and(|output| output.status.success())
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(self.0.path()).output();
-    }
-}
-
-#[test]
-fn a_full_disk_refuses_until_there_is_room_and_no_line_is_torn() {
-    let rounds = if full() { 20 } else { 2 };
-    for round in 0..rounds {
-        let Some(disk) = SmallDisk::new("1m") else {
-            return;
-        };
-        let data = disk.0.path().join("data");
-        let server = start(&data, "127.0.0.1:0", POLICIES[round % 3]);
-        let (mut acked, mut n_refused) = (0, 0);
-        let size = 50 + round as u64 * 13;
-        while n_refused < 5 {
-            let (status, answer) = server.post("s1", &chunks(acked + 1, acked + size));
-            match status {
-                200 => acked += size,
-                507 => {
-                    assert_eq!(answer["error"]["code"], "disk_full");
-                    assert!(answer["error"]["retryAfterMs"].is_number());
-                    n_refused += 1;
-                }
-                other => panic!("{other}: {answer}"),
-            }
-            assert!(acked < 100_000, "the disk is never full");
-        }
-        // Nothing half-written is left, and reads go on.
-        let text = std::fs::read_to_string(log_path(&data, "s1")).unwrap();
-        assert!(text.ends_with('\n'));
-        assert!(
-            text.lines()
-                .all(|line| serde_json::from_str::<Value>(line).is_ok())
-        );
-        assert_eq!(whole_log(&server, "s1").len() as u64, acked);
-        disk.grow("8m");
-        // No longer than five seconds, says the bar; it is at once.
-        assert_eq!(server.post("s1", &chunks(acked + 1, acked + size)).0, 200);
-        assert_eq!(whole_log(&server, "s1").len() as u64, acked + size);
-        drop(server);
-        let server = start(&data, "127.0.0.1:0", "never");
-        assert_eq!(whole_log(&server, "s1").len() as u64, acked + size);
-    }
-}
-
-#[test]
-fn a_server_starts_on_a_full_disk_and_gives_what_there_is() {
-    let Some(disk) = SmallDisk::new("1m") else {
-        return;
-    };
-    let data = disk.0.path().join("data");
-    let mut server = start(&data, "127.0.0.1:0", "everysec");
-    assert_eq!(server.post("s1", &chunks(1, 50)).0, 200);
-    server.kill();
-    let fill = |name: &str, piece: &[u8]| {
-        let mut file = std::fs::File::create(disk.0.path().join(name)).unwrap();
-        while file.write_all(piece).is_ok() {}
-    };
-    fill("large", &[b'x'; 65536]);
-    fill("small", &[b'x'; 512]);
-    let mut server = start(&data, "127.0.0.1:0", "everysec");
-    assert_eq!(whole_log(&server, "s1").len(), 50);
-    assert_eq!(server.post("s1", &chunks(51, 900)).0, 507);
-    assert!(!data.join("server.json").exists(), "it is another server's");
-    disk.grow("8m");
-    assert_eq!(server.post("s1", &chunks(51, 100)).0, 200);
-    server.stop();
-    let server = start(&data, "127.0.0.1:0", "everysec");
-    assert_eq!(whole_log(&server, "s1").len(), 100);
-}
-
-#[test]
 fn a_kill_while_events_wait_for_their_frame_loses_none() {
     let rounds = if full() { 100 } else { 6 };
     let dir = tempfile::tempdir().unwrap();
@@ -530,47 +393,4 @@ fn a_kill_while_events_wait_for_their_frame_loses_none() {
         assert_eq!(remote_reader.epoch.as_deref(), Some(&*epoch));
         last = expected;
     }
-}
-
-/// What the server asked of the system to keep a body, in order: makes of folders, renames and what was made durable.
-#[test]
-fn the_folder_of_a_body_has_a_durable_name_before_its_body_has() {
-    let dir = tempfile::tempdir().unwrap();
-    let trace = tempfile::NamedTempFile::new().unwrap();
-    let found = Command::new("strace").arg("--version").output();
-    if !found.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: there is no strace here");
-        return;
-    }
-    let mut command = Command::new("strace");
-    command.args(["-f", "-qq", "-y", "-s", "300", "-e"]);
-    command.args(["trace=mkdir,mkdirat,fsync,rename,renameat,renameat2", "-o"]);
-    command.arg(trace.path()).arg(PROGRAM);
-    let more = ["--no-examples"];
-    let mut server = Server::start_by(command, dir.path(), "127.0.0.1:0", &more).unwrap();
-    let body = b"a body";
-    let sha256 = chat_store::sha256_hex(body);
-    assert!(server.put_blob(&sha256, body) < 300);
-    end_traced(&mut server);
-    let said = std::fs::read_to_string(trace.path()).unwrap();
-    let lines: Vec<&str> = said.lines().collect();
-    let blobs = dir.path().join("blobs");
-    let folder = blobs.join(&sha256[..2]);
-    let behind = |from: usize, call: &str, what: String| {
-        let at = lines[from..]
-            .iter()
-            .position(|line| line.contains(call) && line.contains(&what));
-        from + at.unwrap_or_else(|| panic!("no {call} {what}: {said}")) + 1
-    };
-    let shown = |path: &Path| format!("<{}>", path.display());
-    let made = behind(0, "mkdir", format!("{}\"", blobs.display()));
-    let named = behind(made, "fsync", shown(dir.path()));
-    let made = behind(named, "mkdir", format!("{}\"", folder.display()));
-    let named = behind(made, "fsync", shown(&blobs));
-    let kept = behind(
-        named,
-        "rename",
-        format!("{}\"", folder.join(&sha256).display()),
-    );
-    behind(kept, "fsync", shown(&folder));
 }

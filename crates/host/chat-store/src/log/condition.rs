@@ -64,7 +64,7 @@ impl Log {
             bytes: self.end,
             damaged_lines: self.damaged,
             degraded: self.failed.clone(),
-            synced: !self.unsynced && !self.syncing,
+            synced: !self.unsynced && !self.is_syncing(),
             syncs: self.syncs,
         }
     }

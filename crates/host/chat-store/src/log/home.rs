@@ -99,7 +99,7 @@ impl Log {
             now_ms,
         })?;
         fresh.syncs = self.syncs;
-        fresh.syncing = self.syncing;
+        fresh.n_syncing = self.n_syncing;
         *self = fresh;
         Ok(())
     }

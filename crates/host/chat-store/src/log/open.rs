@@ -64,7 +64,7 @@ impl Log {
             is_restored: opening.files.is_restored(),
             ends_clean: false,
             unsynced: false,
-            syncing: false,
+            n_syncing: 0,
             unsynced_name: false,
             failed: None,
             damaged: 0,
@@ -144,7 +144,7 @@ impl Log {
         // What the disk refused stays refused until the server starts again.
         fresh.failed = self.failed.take();
         fresh.unsynced |= self.unsynced;
-        fresh.syncing = self.syncing;
+        fresh.n_syncing = self.n_syncing;
         *self = fresh;
         Ok(())
     }

@@ -93,20 +93,34 @@ fn sort(files: &mut [One]) {
 ///
 /// Where the disk refuses. Where it [is begun](is_begun) by then, it is ended when the folder is opened, or by the next call.
 pub(crate) fn remove(files: &Files) -> Result<Freed, Error> {
-    remove_these(files, &all_of(files)?)
+    let all = all_of(files)?;
+    let mut removed = remove_each(&[(files.clone(), &all)]);
+    removed.pop().unwrap_or_else(|| Ok(Freed::default()))
 }
 
-/// The same, where `all` is what there is of it.
-///
-/// # Errors
-///
-/// As [`remove`].
-pub(crate) fn remove_these(files: &Files, all: &[One]) -> Result<Freed, Error> {
-    if all.is_empty() && !is_begun(files) {
-        return Ok(Freed::default());
+/// The same of many sessions of one folder, of each of which there is what stands beside it; what came of each, in their order.
+/// The folder is made durable for all of them together, and for each it is what it would be alone: its mark is durable before
+/// the first of its files goes, and these are gone for good before the mark is.
+pub(crate) fn remove_each(each: &[(Files, &[One])]) -> Vec<Result<Freed, Error>> {
+    let mut going: Vec<Going<'_>> = each.iter().map(Going::of).collect();
+    let is_alone = going.len() == 1;
+    for one in &mut going {
+        if let Err(why) = one.begin() {
+            one.not_begun(why, is_alone);
+        }
     }
-    begin(files)?;
-    finish(files, all)
+    sync(&mut going, |one, why| one.not_begun(why, is_alone));
+    going.iter_mut().for_each(Going::remove_files);
+    sync(&mut going, Going::ends);
+    sync_aside(&mut going);
+    going.iter_mut().for_each(Going::remove_mark);
+    // A mark that came back would be of the next log of this name.
+    sync(&mut going, Going::ends);
+    for one in going.iter_mut().filter(|one| one.waits) {
+        let mut removed = remove_each(&[(one.files.clone(), one.all)]);
+        one.done = removed.pop().unwrap_or_else(|| Ok(Freed::default()));
+    }
+    going.into_iter().map(|one| one.done).collect()
 }
 
 /// Whether the files are to go, and not all are gone.
@@ -119,7 +133,7 @@ pub(super) fn end(files: &Files) -> Result<bool, Error> {
     if !is_begun(files) {
         return Ok(false);
     }
-    finish(files, &all_of(files)?)?;
+    remove(files)?;
     tracing::warn!(
         stem = files.stem,
         "a session was being removed when all was stopped; now it is"
@@ -127,42 +141,144 @@ pub(super) fn end(files: &Files) -> Result<bool, Error> {
     Ok(true)
 }
 
-fn begin(files: &Files) -> Result<(), Error> {
-    let mark = mark(files);
-    let mut options = platform::private_file();
-    let made = options.write(true).create(true).open(&mark);
-    let begun = made.and_then(|_| platform::sync_dir(&files.dir));
-    match begun.map_err(|why| Error::io(DOING, &mark, why)) {
-        // Removing makes the room that the mark has not.
-        Err(Error::DiskFull) => Ok(()),
-        Err(why) => {
-            // The session stays, and what comes to it from now on is not to go with the next start.
-            let _ = std::fs::remove_file(&mark);
-            Err(why)
+/// One session on its way.
+struct Going<'a> {
+    files: &'a Files,
+    all: &'a [One],
+    /// There is something of it.
+    is_any: bool,
+    /// Some of it may be gone already: whatever comes of the rest, the mark stays.
+    was_begun: bool,
+    /// There was no room for its mark: it goes alone, behind those that make some.
+    waits: bool,
+    /// Files of it were in the folder within the folder.
+    was_aside: bool,
+    /// What went so far, or why no more does.
+    done: Result<Freed, Error>,
+}
+
+impl<'a> Going<'a> {
+    fn of((files, all): &'a (Files, &'a [One])) -> Self {
+        // What else has that name is in the way of a mark, and none.
+        let marked = mark(files).symlink_metadata();
+        let was_begun = marked.is_ok_and(|mark| mark.is_file());
+        Going {
+            is_any: !all.is_empty() || is_begun(files),
+            was_begun,
+            files,
+            all,
+            waits: false,
+            was_aside: false,
+            done: Ok(Freed::default()),
         }
-        Ok(()) => Ok(()),
+    }
+
+    fn goes_on(&self) -> bool {
+        self.is_any && self.done.is_ok() && !self.waits
+    }
+
+    fn begin(&self) -> Result<(), Error> {
+        if !self.goes_on() || self.was_begun {
+            return Ok(());
+        }
+        let mark = mark(self.files);
+        let mut options = platform::private_file();
+        let made = options.write(true).create(true).open(&mark);
+        made.map_err(|why| Error::io(DOING, &mark, why))?;
+        Ok(())
+    }
+
+    /// Its mark could not be made, or made durable.
+    fn not_begun(&mut self, why: Error, is_alone: bool) {
+        let is_full = matches!(why, Error::DiskFull);
+        if is_full && is_alone {
+            // Removing makes the room that the mark has not.
+            return;
+        }
+        self.forget_mark();
+        if is_full {
+            self.waits = true;
+        } else {
+            self.ends(why);
+        }
+    }
+
+    fn ends(&mut self, why: Error) {
+        self.done = Err(why);
+    }
+
+    /// The session stays, and what comes to it from now on is not to go with the next start.
+    fn forget_mark(&self) {
+        if !self.was_begun {
+            let _ = std::fs::remove_file(mark(self.files));
+        }
+    }
+
+    fn remove_files(&mut self) {
+        if !self.goes_on() {
+            return;
+        }
+        let mut freed = Freed::default();
+        for One { path, bytes } in self.all {
+            match std::fs::remove_file(path) {
+                Ok(()) => {
+                    freed.add(*bytes);
+                    self.was_aside |= path.parent() != Some(&*self.files.dir);
+                }
+                Err(why) if why.kind() == io::ErrorKind::NotFound => {}
+                Err(why) => {
+                    self.done = Err(Error::io(DOING, path, why));
+                    return;
+                }
+            }
+        }
+        self.done = Ok(freed);
+    }
+
+    fn remove_mark(&mut self) {
+        if !self.goes_on() {
+            return;
+        }
+        let mark = mark(self.files);
+        if let Err(why) = std::fs::remove_file(&mark)
+            && why.kind() != io::ErrorKind::NotFound
+        {
+            self.done = Err(Error::io(DOING, &mark, why));
+        }
     }
 }
 
-fn finish(files: &Files, all: &[One]) -> Result<Freed, Error> {
-    let mut freed = Freed::default();
-    for One { path, bytes } in all {
-        match std::fs::remove_file(path) {
-            Ok(()) => freed.add(*bytes),
-            Err(why) if why.kind() == io::ErrorKind::NotFound => {}
-            Err(why) => return Err(Error::io(DOING, path, why)),
-        }
+/// Makes the folder durable, where one of them goes on; each that does is told where the disk refuses.
+fn sync<'a>(going: &mut [Going<'a>], refused: impl Fn(&mut Going<'a>, Error)) {
+    let mut going = going.iter_mut().filter(|one| one.goes_on()).peekable();
+    let Some(first) = going.peek() else { return };
+    if let Err(why) = platform::sync_dir(&first.files.dir) {
+        tell_each(going, &why, refused);
     }
-    let mark = mark(files);
-    // A mark that came back would be of the next log of this name.
-    let done = platform::sync_dir(&files.dir)
-        .and_then(|()| match std::fs::remove_file(&mark) {
-            Err(why) if why.kind() != io::ErrorKind::NotFound => Err(why),
-            _ => Ok(()),
-        })
-        .and_then(|()| platform::sync_dir(&files.dir));
-    done.map_err(|why| Error::io(DOING, &mark, why))?;
-    Ok(freed)
+}
+
+/// The same of the folder within it, for those that had files there.
+fn sync_aside(going: &mut [Going<'_>]) {
+    let had = |one: &&mut Going<'_>| one.goes_on() && one.was_aside;
+    let mut going = going.iter_mut().filter(had).peekable();
+    let Some(first) = going.peek() else { return };
+    if let Err(why) = platform::sync_dir(&first.files.dir.join(ASIDE)) {
+        tell_each(going, &why, Going::ends);
+    }
+}
+
+fn tell_each<'g, 'a: 'g>(
+    going: impl Iterator<Item = &'g mut Going<'a>>,
+    why: &io::Error,
+    refused: impl Fn(&mut Going<'a>, Error),
+) {
+    for one in going {
+        let same = match why.raw_os_error() {
+            Some(code) => io::Error::from_raw_os_error(code),
+            None => why.kind().into(),
+        };
+        refused(one, Error::io(DOING, &mark(one.files), same));
+    }
 }
 
 fn mark(files: &Files) -> PathBuf {

@@ -159,7 +159,7 @@ impl Log {
         }
         let synced = Synced::of(self.appending()?);
         self.unsynced = false;
-        self.end_sync(synced)
+        self.note_synced(synced)
     }
 
     /// As [`Log::sync`] for somebody who does not hold the log while the disk works, and tells [`Log::end_sync`] how it
@@ -174,7 +174,7 @@ impl Log {
             return Ok(None);
         };
         self.unsynced = false;
-        self.syncing = true;
+        self.n_syncing = self.n_syncing.saturating_add(1);
         Ok(Some(Syncing(file)))
     }
 
@@ -194,7 +194,11 @@ impl Log {
 
     /// Takes note of how it went.
     pub(crate) fn end_sync(&mut self, synced: Synced) -> Result<(), Error> {
-        self.syncing = false;
+        self.n_syncing = self.n_syncing.saturating_sub(1);
+        self.note_synced(synced)
+    }
+
+    fn note_synced(&mut self, synced: Synced) -> Result<(), Error> {
         self.syncs.note(synced.took);
         synced.result.map_err(|why| {
             self.unsynced = true;
@@ -299,40 +303,4 @@ fn write_group(mut file: &File, group: &[u8]) -> io::Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::index::{Before, Indexed};
-    use super::super::open::Opening;
-    use super::super::{Files, Log};
-    use crate::SessionId;
-
-    #[test]
-    fn a_file_that_is_another_once_it_is_written_to_is_noted_before_it_is() {
-        let dir = tempfile::tempdir().unwrap();
-        let id = SessionId::parse("s1").unwrap();
-        let mut log = Log::open(Opening {
-            files: Files::of_one(dir.path(), &id.stem()),
-            id,
-            segment_bytes: 1 << 20,
-            why_new_epoch: None,
-            least_head: 0,
-            copy_of: None,
-            use_index: true,
-            now_ms: 5,
-        })
-        .unwrap();
-        log.close(5).unwrap();
-        log.file = None;
-        let mark = log.newest.unwrap();
-        let Some(older) = mark.born_before() else {
-            eprintln!("skipped: files have no birth here");
-            return;
-        };
-        // As a process found it before that never wrote to it.
-        log.newest = Some(older);
-        log.indexed = Indexed::default();
-        std::fs::remove_file(log.files.index()).unwrap();
-        log.appending().unwrap();
-        let before = Before::of(&log.files, "s1").unwrap();
-        assert!(!before.is_of_other_files(&log.files));
-    }
-}
+mod tests;

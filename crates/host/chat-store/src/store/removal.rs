@@ -16,7 +16,7 @@ use crate::blobs::Blobs;
 use crate::error::Error;
 use crate::log::{
     FileOfOne, Files, Freed, all_files_by_stem, all_files_of, removal_is_begun, remove_files,
-    remove_these_files,
+    remove_files_of_each,
 };
 use crate::named::each_hash;
 use crate::platform;
@@ -106,40 +106,81 @@ impl HeldFolder {
         })
     }
 
-    /// Removes all that the folder has of a session, but the bodies.
+    /// Removes all that the folder has of these sessions, but the bodies; what came of each, in their order. The folder is made
+    /// durable for all of them together: of many that takes a small part of the time that one after the other takes. Wherever
+    /// it is stopped, of each all is there or none, once the folder is opened; but of one for whose mark a full disk has no room.
+    ///
+    /// `begin` is shown each that goes, right before the first of them does: what it was looked at for is done by then.
     ///
     /// # Errors
     ///
-    /// [`Error::Locked`] where another process has the log, and as [`Store::remove`].
-    pub fn remove(&self, id: &SessionId) -> Result<Removal, Error> {
-        let files = Files::of_one(&self.dir, &id.stem());
-        let newest = files.newest();
-        // A server that was told of another folder by another name would have this one's log open.
-        if let Ok(log) = platform::private_file().read(true).open(&newest)
-            && let Err(TryLockError::WouldBlock) = log.try_lock()
-        {
-            return Err(Error::Locked {
-                dir: newest,
-                pid: None,
-            });
-        }
-        let all = match self.files.get() {
-            Some(all) => all,
+    /// Of all, where the folder cannot be listed; nothing went then. Of each, [`Error::Locked`] where another process has its
+    /// log, and as [`Store::remove`].
+    pub fn remove<'i>(
+        &self,
+        ids: impl IntoIterator<Item = &'i SessionId>,
+        begin: &mut dyn FnMut(&SessionId),
+    ) -> Result<Vec<Result<Removal, Error>>, Error> {
+        let all = self.all_files()?;
+        let asked: Vec<_> = ids
+            .into_iter()
+            .map(|id| {
+                let files = Files::of_one(&self.dir, &id.stem());
+                is_free(&files)?;
+                let all = all.get(files.stem()).map_or(&[][..], Vec::as_slice);
+                Ok((id, files, all))
+            })
+            .collect();
+        let free = asked.iter().flatten();
+        let free: Vec<_> = free.map(|(_, files, all)| (files.clone(), *all)).collect();
+        let bodies: Vec<_> = free
+            .iter()
+            .map(|(_, all)| bodies_in(all, &self.blobs))
+            .collect();
+        asked.iter().flatten().for_each(|(id, ..)| begin(id));
+        let freed = remove_files_of_each(&free);
+        let mut removed = freed.into_iter().zip(bodies);
+        let each = asked.into_iter().map(|one: Result<_, Error>| {
+            one?;
+            // There is one for each that is free.
+            let (freed, bodies) = removed
+                .next()
+                .unwrap_or((Ok(Freed::default()), BTreeSet::new()));
+            freed.map(|freed| Removal { freed, bodies })
+        });
+        Ok(each.collect())
+    }
+
+    fn all_files(&self) -> Result<&HashMap<String, Vec<FileOfOne>>, Error> {
+        match self.files.get() {
+            Some(all) => Ok(all),
             None => {
                 let all = all_files_by_stem(&self.dir)?;
-                self.files.get_or_init(|| all)
+                Ok(self.files.get_or_init(|| all))
             }
-        };
-        let all = all.get(files.stem()).map_or(&[][..], Vec::as_slice);
-        let bodies = bodies_in(all, &self.blobs);
-        let freed = remove_these_files(&files, all)?;
-        Ok(Removal { freed, bodies })
+        }
     }
 
     /// The bodies beside its logs.
     pub fn blobs(&self) -> &Blobs {
         &self.blobs
     }
+}
+
+/// # Errors
+///
+/// [`Error::Locked`] where another process has the log: a server that was told of another folder by another name would.
+fn is_free(files: &Files) -> Result<(), Error> {
+    let newest = files.newest();
+    if let Ok(log) = platform::private_file().read(true).open(&newest)
+        && let Err(TryLockError::WouldBlock) = log.try_lock()
+    {
+        return Err(Error::Locked {
+            dir: newest,
+            pid: None,
+        });
+    }
+    Ok(())
 }
 
 /// The bodies that sessions name in a folder that nobody need hold, by their hashes as they name them.

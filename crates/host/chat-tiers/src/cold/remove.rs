@@ -25,6 +25,8 @@ pub struct RemovedCopies {
     pub bytes: u64,
     /// Bodies that the copies named, by their hashes.
     pub bodies: BTreeSet<String>,
+    /// Bodies that another seems to be removing just now: they are to be looked at again.
+    pub later: u64,
 }
 
 /// What those who make copies, and those who remove them, know of each other.

@@ -1,8 +1,9 @@
 //! Long bodies that no session names any more: they are shared, so they go after the sessions that named them, of many together.
 //!
 //! Those that removed sessions named are looked for a moment later, here and in the object store, and again until they are old
-//! enough; which these are here is noted in the data folder, for the next start. Those that were left before, as where files
-//! were removed by hand, are looked for only when an operator asks: it takes reading all logs.
+//! enough; which these are here is noted in the data folder, for the next start, and which the object store has put aside is asked
+//! of it then. Those that were left before, as where files were removed by hand, are looked for only when an operator asks: it takes
+//! reading all logs.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -32,6 +33,9 @@ pub(crate) const REST_OF_ALL: Duration = Duration::from_hours(24);
 #[derive(Default)]
 pub(crate) struct UnnamedBodies {
     pending: Mutex<Pending>,
+    /// Held by who notes for the next start what is pending. Nobody waits for the disk with `pending`: that is also looked at
+    /// by those who must not.
+    noting: Mutex<()>,
     /// Held by who looks for what names them: one reads all logs at a time.
     turn: tokio::sync::Mutex<()>,
 }
@@ -41,6 +45,8 @@ struct Pending {
     /// By their hashes.
     here: BTreeSet<String>,
     in_store: BTreeSet<String>,
+    /// The object store may have put some aside when a server stopped: nobody has them until that is looked at.
+    may_be_aside: bool,
     /// Those that are held against the logs now: what named them may be removed behind that, and they are added once more.
     looked_at: BTreeSet<String>,
     /// A task looks after them.
@@ -70,24 +76,42 @@ impl State {
         let mut pending = locked(&self.unnamed.pending);
         pending.here.extend(here);
         pending.in_store.extend(in_store);
-        pending.note(self);
+        self.begin_looking(&mut pending);
+        drop(pending);
+        self.note_unnamed();
+    }
+
+    /// For the next start. What could not be noted is found by who looks at all. Waits for the disk.
+    fn note_unnamed(&self) {
+        let _one = locked(&self.unnamed.noting);
+        let left = locked(&self.unnamed.pending).left_here();
+        if let Err(why) = self.store.blobs().note_unnamed(&left) {
+            tracing::warn!("{why}");
+        }
+    }
+
+    fn begin_looking(&self, pending: &mut Pending) {
         if !pending.is_empty() && !std::mem::replace(&mut pending.is_looked_after, true) {
             tokio::spawn(look_after(self.clone()));
         }
     }
 }
 
-/// Goes on with those that were left when the server stopped.
+/// Goes on with those that were left when the server stopped, here and in the object store, where it copies to one.
 pub(crate) fn go_on(state: &State) {
     let left = state.store.blobs().noted_unnamed();
-    if !left.is_empty() {
-        state.unnamed_are(left, BTreeSet::new());
-    }
+    let mut pending = locked(&state.unnamed.pending);
+    pending.here.extend(left);
+    pending.may_be_aside = state.fetching.get().is_some();
+    state.begin_looking(&mut pending);
 }
 
 impl Pending {
     fn is_empty(&self) -> bool {
-        self.here.is_empty() && self.looked_at.is_empty() && self.in_store.is_empty()
+        self.here.is_empty()
+            && self.looked_at.is_empty()
+            && self.in_store.is_empty()
+            && !self.may_be_aside
     }
 
     fn begin_look(&mut self) -> BTreeSet<String> {
@@ -101,12 +125,9 @@ impl Pending {
         self.here.extend(left.unwrap_or(looked_at));
     }
 
-    /// For the next start. What could not be noted is found by who looks at all.
-    fn note(&self, state: &State) {
-        let left = self.here.union(&self.looked_at).cloned().collect();
-        if let Err(why) = state.store.blobs().note_unnamed(&left) {
-            tracing::warn!("{why}");
-        }
+    /// Those of the data folder that are not known to be named.
+    fn left_here(&self) -> BTreeSet<String> {
+        self.here.union(&self.looked_at).cloned().collect()
     }
 }
 
@@ -168,9 +189,8 @@ pub(crate) async fn sweep(state: &State, all: bool) -> Result<Freed, ApiError> {
     };
     let own = state.clone();
     let noting = move || {
-        let mut pending = locked(&own.unnamed.pending);
-        pending.end_look(left);
-        pending.note(&own);
+        locked(&own.unnamed.pending).end_look(left);
+        own.note_unnamed();
     };
     tokio::task::spawn_blocking(noting).await?;
     let (of_removed, others) = swept??;
@@ -192,19 +212,69 @@ pub(crate) async fn sweep(state: &State, all: bool) -> Result<Freed, ApiError> {
 
 /// The same in the object store.
 async fn sweep_store(state: &State) {
-    let these = std::mem::take(&mut locked(&state.unnamed.pending).in_store);
-    let Some(fetching) = state.fetching.get().filter(|_| !these.is_empty()) else {
+    let Some(fetching) = state.fetching.get() else {
         return;
     };
-    if let Err(why) = fetching.cold().remove_bodies(&these).await {
-        tracing::warn!("long bodies of removed sessions stay in the object store for now: {why}");
-        locked(&state.unnamed.pending).in_store.extend(these);
+    let (these, may_be_aside) = {
+        let mut pending = locked(&state.unnamed.pending);
+        let these = std::mem::take(&mut pending.in_store);
+        (these, std::mem::take(&mut pending.may_be_aside))
+    };
+    if these.is_empty() && !may_be_aside {
+        return;
+    }
+    match fetching.cold().remove_bodies(&these).await {
+        Ok(removed) => locked(&state.unnamed.pending).may_be_aside |= removed.later > 0,
+        Err(why) => {
+            // A store that is away is told of by who copies to it. What cannot be read is no better in a minute.
+            let is_away = matches!(why, chat_tiers::Error::Store { .. });
+            if !these.is_empty() || !is_away {
+                tracing::warn!(
+                    "long bodies of removed sessions stay in the object store for now: {why}"
+                );
+            }
+            let mut pending = locked(&state.unnamed.pending);
+            pending.in_store.extend(these);
+            pending.may_be_aside |= may_be_aside && is_away;
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
+    use chat_store::{Options, Store};
+
     use super::*;
+    use crate::state::Settings;
+
+    #[tokio::test]
+    async fn who_looks_what_is_left_does_not_wait_for_the_disk() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path(), Options::default()).unwrap();
+        let state = State::new(store, "token", 1, &[], Settings::default());
+        let these: BTreeSet<String> = ["a".repeat(64)].into();
+        let noting = {
+            // As long as the disk does nothing.
+            let _disk = locked(&state.unnamed.noting);
+            let (own, added) = (state.clone(), these.clone());
+            let noting =
+                tokio::task::spawn_blocking(move || own.unnamed_are(added, BTreeSet::new()));
+            let deadline = Instant::now() + Duration::from_secs(30);
+            let is_added = || {
+                let pending = state.unnamed.pending.try_lock();
+                pending.is_ok_and(|pending| pending.here == these)
+            };
+            while !is_added() {
+                assert!(Instant::now() < deadline, "it is not held meanwhile");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            noting
+        };
+        noting.await.unwrap();
+        assert_eq!(state.store.blobs().noted_unnamed(), these);
+    }
 
     #[test]
     fn what_is_named_no_more_while_it_is_looked_at_is_looked_at_again() {

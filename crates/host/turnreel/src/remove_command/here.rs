@@ -1,16 +1,19 @@
 //! Removing sessions from a folder that no server holds, and from the stores that it was copied to.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
-use chat_store::{Among, Freed as Files, HeldFolder, Sweep};
+use chat_store::{Among, Freed as Files, HeldFolder, Removal, SessionId, Sweep};
 use chat_tiers::{Cold, Hot, Tier, Warm};
 
 use super::{Chosen, Outcome};
 use crate::data_dir;
 use crate::removal::{REST_OF_ALL, Removed, remove_waiting, revoke_links};
 use crate::store_urls::StoreUrls;
+
+/// Sessions that are removed from the folder together: the disk is waited for a few times for all of them.
+const TOGETHER: usize = 256;
 
 /// The stores that have copies.
 #[derive(Debug, Default)]
@@ -32,6 +35,10 @@ impl Stores {
             warm: urls.warm()?,
             hot: urls.hot("remove")?,
         })
+    }
+
+    fn are_any(&self) -> bool {
+        self.cold.is_some() || self.warm.is_some() || self.hot.is_some()
     }
 
     /// Whether all answer: where one does not, nothing goes, and not one half.
@@ -91,7 +98,7 @@ impl Stores {
 ///
 /// # Errors
 ///
-/// Where a store does not answer; then nothing went.
+/// Where a store does not answer, or the folder cannot be listed; then nothing went.
 pub(super) async fn remove(
     dir: &Path,
     folder: &HeldFolder,
@@ -102,58 +109,124 @@ pub(super) async fn remove(
     if let Some(first) = chosen.first() {
         stores.connect(first).await?;
     }
-    let mut outcome = Outcome::default();
-    let (mut here, mut in_store) = (BTreeSet::new(), BTreeSet::new());
-    for one in chosen {
-        let n_waiting = remove_waiting(dir, &one.id);
-        let removal = match folder.remove(&one.id) {
-            Ok(removal) => removal,
-            Err(why) => {
-                outcome.missed(one, &data_dir::why_not_opened(dir, &why));
-                continue;
-            }
+    // What is only in a store of others is not found by its age any more: where there is one, each goes with its copies.
+    let n_together = if stores.are_any() { 1 } else { TOGETHER };
+    let mut going = Going {
+        dir,
+        folder,
+        stores,
+        // A server may have stopped before those of others were old enough; nobody keeps bodies while the folder is held.
+        here: folder.blobs().noted_unnamed(),
+        in_store: BTreeSet::new(),
+        outcome: Outcome::default(),
+    };
+    for some in chosen.chunks(TOGETHER) {
+        let n_bodies = going.here.len();
+        for some in some.chunks(n_together) {
+            going.remove(some).await?;
+        }
+        // Should we be killed, who has the folder next goes on with them.
+        if going.here.len() > n_bodies {
+            let _ = folder.blobs().note_unnamed(&going.here);
+        }
+    }
+    going.remove_bodies(all_bodies).await;
+    Ok(going.outcome)
+}
+
+/// Sessions on their way, and what became of those before them.
+struct Going<'d> {
+    dir: &'d Path,
+    folder: &'d HeldFolder,
+    stores: Stores,
+    /// Bodies that those named which are gone, and in the object store.
+    here: BTreeSet<String>,
+    in_store: BTreeSet<String>,
+    outcome: Outcome,
+}
+
+impl Going<'_> {
+    async fn remove(&mut self, some: &[Chosen]) -> Result<(), String> {
+        let said = |why| data_dir::why_not_opened(self.dir, &why);
+        // What waits of a session that stays is sent with the next start.
+        let mut n_waiting = BTreeMap::new();
+        let mut begin = |id: &SessionId| {
+            *n_waiting.entry(id.clone()).or_default() += remove_waiting(self.dir, id);
         };
+        let ids = some.iter().map(|one| &one.id);
+        let removals = self.folder.remove(ids, &mut begin);
+        let removals = removals
+            .map_err(said)?
+            .into_iter()
+            .map(|it| it.map_err(said));
+        let removals: Vec<_> = removals.collect();
+        for (one, removal) in some.iter().zip(removals) {
+            match removal {
+                Ok(removal) => {
+                    let n_waiting = n_waiting.remove(&one.id).unwrap_or_default();
+                    self.follow(one, n_waiting, removal).await;
+                }
+                Err(why) => self.outcome.missed(one, &why),
+            }
+        }
+        Ok(())
+    }
+
+    /// What else there is of a session whose files are gone.
+    async fn follow(&mut self, one: &Chosen, n_waiting: usize, removal: Removal) {
         let mut removed = Removed {
             files: removal.freed.files,
             bytes: removal.freed.bytes,
             ..Removed::default()
         };
-        let (bodies, any) = stores.remove(one, &mut removed).await;
-        here.extend(removal.bodies);
-        here.extend(bodies.iter().cloned());
-        in_store.extend(bodies);
-        match revoke_links(dir, &one.id) {
+        let (bodies, any) = self.stores.remove(one, &mut removed).await;
+        self.here.extend(removal.bodies);
+        self.here.extend(bodies.iter().cloned());
+        self.in_store.extend(bodies);
+        match revoke_links(self.dir, &one.id) {
             Ok(n_links) => removed.links = n_links as u64,
             Err(why) => removed.left.push(format!("links of {}: {why}", one.id)),
         }
         if removal.freed == Files::default() && n_waiting == 0 && !any {
-            outcome.removed.left.append(&mut removed.left);
-            outcome.missed(one, "there is no such session");
-            continue;
+            self.outcome.removed.left.append(&mut removed.left);
+            self.outcome.missed(one, "there is no such session");
+            return;
         }
-        outcome.took(one, removed);
+        self.outcome.took(one, removed);
     }
-    // A server may have stopped before those of others were old enough; nobody keeps bodies while the folder is held.
-    here.extend(folder.blobs().noted_unnamed());
-    if sweep(folder, Among::These(&here), Duration::ZERO, &mut outcome) {
-        let _ = folder.blobs().note_unnamed(&BTreeSet::new());
-    }
-    if all_bodies {
-        sweep(folder, Among::All, REST_OF_ALL, &mut outcome);
-    }
-    if let Some(cold) = stores.cold.filter(|_| !in_store.is_empty()) {
-        match cold.remove_bodies(&in_store).await {
+
+    /// The bodies that they named and nobody names now; with `all` also others that none names.
+    async fn remove_bodies(&mut self, all: bool) {
+        if sweep(
+            self.folder,
+            Among::These(&self.here),
+            Duration::ZERO,
+            &mut self.outcome,
+        ) {
+            let _ = self.folder.blobs().note_unnamed(&BTreeSet::new());
+        }
+        if all {
+            sweep(self.folder, Among::All, REST_OF_ALL, &mut self.outcome);
+        }
+        let Some(cold) = self
+            .stores
+            .cold
+            .as_ref()
+            .filter(|_| !self.in_store.is_empty())
+        else {
+            return;
+        };
+        let removed = &mut self.outcome.removed;
+        match cold.remove_bodies(&self.in_store).await {
             Ok(bodies) => {
-                outcome.removed.objects += bodies.objects;
-                outcome.removed.object_bytes += bodies.bytes;
+                removed.objects += bodies.objects;
+                removed.object_bytes += bodies.bytes;
             }
-            Err(why) => {
-                let left = format!("long bodies in the object store: {why}");
-                outcome.removed.left.push(left);
-            }
+            Err(why) => removed
+                .left
+                .push(format!("long bodies in the object store: {why}")),
         }
     }
-    Ok(outcome)
 }
 
 /// Whether it could be told what is named.

@@ -12,13 +12,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::address::{Path, Query};
+use super::place::{Place, cursor_unknown};
 use super::{body, ranged};
 use crate::error::ApiError;
 use crate::ingest::{self, Answer};
 use crate::readers::Reader;
 use crate::removed;
 use crate::scope::{Grant, Scope};
-use crate::socket::parse_cursor;
 use crate::state::State;
 use crate::told::{self, Bodies};
 
@@ -113,15 +113,12 @@ pub(super) async fn page(
     let live = state
         .live(&SessionId::parse(&session)?)
         .ok_or_else(ApiError::no_session)?;
-    let after = query.after.as_deref().unwrap_or("0");
-    let (epoch, after) = parse_cursor(after).ok_or_else(|| {
-        ApiError::bad_request("bad_cursor", "after: expected a number or a cursor")
-    })?;
-    let (current, head, _) = live.position();
-    let is_beyond = live.ends_before(after, (&current, head)).await;
-    if epoch.as_ref().is_some_and(|epoch| *epoch != current) || is_beyond {
-        return Err(cursor_unknown());
-    }
+    let Place {
+        after,
+        asked_epoch,
+        epoch,
+        ..
+    } = Place::asked(&live, query.after.as_deref()).await?;
     let request = PageRequest {
         after,
         limit: query.limit.unwrap_or(PAGE_EVENTS).clamp(1, PAGE_EVENTS),
@@ -145,12 +142,12 @@ pub(super) async fn page(
             page
         }
     };
-    if page.epoch != current {
+    if page.epoch != epoch {
         // Another log was found in its place: who comes next, with what this page says, is to be known.
         ingest::bring_up(&state, &live).await?;
     }
-    let names_epoch = epoch.is_some();
-    if epoch.is_some_and(|epoch| epoch != page.epoch) {
+    let names_epoch = asked_epoch.is_some();
+    if asked_epoch.is_some_and(|asked| asked != page.epoch) {
         return Err(cursor_unknown());
     }
     let may = grant.may();
@@ -184,11 +181,6 @@ pub(super) async fn page(
         return Ok(response);
     }
     Ok(kept(response, &page, &tag, names_epoch))
-}
-
-fn cursor_unknown() -> ApiError {
-    let message = "the log has not this cursor any more; begin anew";
-    ApiError::new(StatusCode::GONE, "cursor_unknown", message)
 }
 
 /// What a page is known by. Behind a closed page there are others, so nothing can be added to it; what it says of the log's
@@ -265,47 +257,4 @@ pub(super) async fn full(
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use chat_store::{Options, Store};
-
-    use super::*;
-    use crate::state::Settings;
-
-    #[tokio::test]
-    async fn a_numbered_batch_is_stored_once_though_its_sender_goes_away_meanwhile() {
-        let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(dir.path(), Options::default()).unwrap();
-        let state = State::new(store, "t", 1, &[], Settings::default());
-        let live = state.live_or_new(&SessionId::parse("s1").unwrap()).unwrap();
-        let send = || {
-            let headers = [
-                ("content-type", "application/json"),
-                ("producer-id", "p"),
-                ("producer-epoch", "1"),
-                ("producer-seq", "5"),
-            ];
-            let headers = headers.map(|(name, value)| {
-                let name = header::HeaderName::from_static(name);
-                (name, HeaderValue::from_static(value))
-            });
-            post(
-                FromState(state.clone()),
-                Extension(Arc::new(Grant::everything(1))),
-                Path("s1".to_owned()),
-                Query(PostQuery { atomic: None }),
-                HeaderMap::from_iter(headers),
-                Body::from(r#"[{"timestamp":1,"type":"user_message","payload":{"text":"Hi"}}]"#),
-            )
-        };
-        // As long as the disk is busy.
-        let writer = live.writer.lock().await;
-        let gone = tokio::time::timeout(Duration::from_millis(500), send()).await;
-        assert!(gone.is_err(), "it waits");
-        drop(writer);
-        let Json(answer) = send().await.unwrap();
-        assert!(answer.refused().is_empty());
-        assert_eq!(live.session.position().1, 1);
-    }
-}
+mod tests;

@@ -19,13 +19,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::address::{Path, Query};
+use super::place::Place;
 use super::ranged;
 use crate::error::ApiError;
 use crate::live::Live;
 use crate::locked::locked;
 use crate::readers::{Reader, Readers};
 use crate::search::{self, Asked};
-use crate::socket::parse_cursor;
 use crate::state::State;
 
 /// Logs that are read whole at once: one core is left for those who write.
@@ -171,19 +171,9 @@ pub(super) async fn search(
     })?;
     let needle = search::Needle::new(&query.q, how)
         .map_err(|why| ApiError::bad_request("bad_query", format!("q: {why}")))?;
-    let after = query.after.as_deref().unwrap_or("0");
-    let (epoch, after) = parse_cursor(after).ok_or_else(|| {
-        ApiError::bad_request("bad_cursor", "after: expected a number or a cursor")
-    })?;
-    let (current, head, _) = live.position();
-    let is_beyond = live.ends_before(after, (&current, head)).await;
-    if epoch.is_some_and(|epoch| epoch != current) || is_beyond {
-        return Err(ApiError::new(
-            axum::http::StatusCode::GONE,
-            "cursor_unknown",
-            "the log has not this cursor any more; begin anew",
-        ));
-    }
+    let place = Place::asked(&live, query.after.as_deref()).await?;
+    let Place { after, head, .. } = place;
+    let current = place.epoch;
     let limit = query.limit.unwrap_or(DEFAULT_MATCHES).clamp(1, MATCHES);
     let asked = Asked { after, limit };
     let searching = move |reader: &Reader| {

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use super::{MAX_TOKENS, Record, Refusal, change, read};
+use super::Refusal;
+use super::file::{MAX_TOKENS, Record, change, read};
 
 /// What came of [`merge`].
 #[derive(Debug, Default)]

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::file::{MAX_REVOKED, MAX_TOKENS};
 use super::*;
+use crate::data_dir::try_write_private;
+use crate::scope::Scope;
 
 fn record(nth: usize, revoked_ms: Option<i64>) -> Record {
     Record {

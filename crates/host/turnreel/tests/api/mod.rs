@@ -1,10 +1,13 @@
 //! What a server answers.
 
 mod access;
+mod admission;
 mod answers;
 mod bodies;
+mod bounds;
 mod contract;
 mod frames;
+mod full_disk;
 mod hosts;
 mod ingest;
 mod reads;
@@ -13,4 +16,6 @@ mod removing;
 mod restored;
 mod sse;
 mod stream;
+mod token_ends;
 mod tokens;
+mod uploads;

@@ -1,8 +1,10 @@
 //! What is done with logs without a server.
 
 mod compact;
+mod compact_read;
 mod convert;
 mod convert_bodies;
+mod convert_files;
 mod convert_sources;
 mod examples;
 mod export;

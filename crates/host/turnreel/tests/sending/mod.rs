@@ -8,5 +8,7 @@ mod left;
 #[cfg(unix)]
 mod passing;
 mod pipe;
+mod pipe_refused;
+mod pipe_shared;
 mod sandbox;
 mod waits;

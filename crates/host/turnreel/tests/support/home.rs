@@ -47,6 +47,10 @@ impl Home {
             "CLAUDE_CONFIG_DIR",
             "CODEX_HOME",
             "PI_CODING_AGENT_DIR",
+            "GEMINI_CLI_HOME",
+            "QWEN_RUNTIME_DIR",
+            "QWEN_HOME",
+            "FACTORY_HOME_OVERRIDE",
             "DISPLAY",
             "WAYLAND_DISPLAY",
         ] {

@@ -7,7 +7,8 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tungstenite::WebSocket;
 
-use super::{PATIENCE, token_command, upgrade};
+use super::socket::upgrade;
+use super::{PATIENCE, token_command};
 
 pub(crate) struct Inside {
     pub(crate) address: SocketAddr,

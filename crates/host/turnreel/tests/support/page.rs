@@ -9,7 +9,8 @@ use chat_feed::connection::{Command, Follower, Input, Page, PageError, Status};
 use chat_feed::{ChatRenderer, feed_lines};
 use tungstenite::{Error, Message, WebSocket};
 
-use super::{Server, connect, upgrade};
+use super::Server;
+use super::socket::{connect, upgrade};
 
 /// The page's clock runs so much faster: it waits 35 s for a silent server.
 const HASTE: f64 = 10.0;

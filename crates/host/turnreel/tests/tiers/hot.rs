@@ -5,13 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::support::redis::{PASSWORD, Redis};
+use crate::support::tiers::with_redis;
 use crate::support::{self, Server, chunks, signal};
 use serde_json::{Value, json};
-
-/// A server whose Redis is at `url`.
-fn server(dir: &std::path::Path, url: &str) -> Server {
-    Server::start_on(dir, "127.0.0.1:0", &["--no-examples", "--redis", url])
-}
 
 /// The epoch of a session, and the numbers and lines of all its events.
 fn logged(server: &Server, session: &str) -> (String, Vec<(u64, Value)>) {
@@ -76,7 +72,7 @@ fn redis_has_the_events_of_a_session_by_number_and_by_id() {
     before.post("s1", &chunks(1, 50));
     before.stop();
     // What was there before it had a Redis is there, too.
-    let server = server(dir.path(), &redis.url());
+    let server = with_redis(dir.path(), &redis.url());
     wait_until_copied(&redis, &server, "s1");
     for n in 0..20 {
         server.post("s1", &chunks(50 + n * 10, 60 + n * 10));
@@ -102,7 +98,7 @@ fn redis_has_the_events_of_a_session_by_number_and_by_id() {
 fn redis_has_the_newest_events_of_a_long_session() {
     let Some(redis) = Redis::start() else { return };
     let dir = tempfile::tempdir().unwrap();
-    let server = server(dir.path(), &redis.url());
+    let server = with_redis(dir.path(), &redis.url());
     for n in 0..26 {
         assert_eq!(
             server.post("s1", &chunks(n * 500 + 1, n * 500 + 500)).0,
@@ -160,7 +156,7 @@ fn whatever_becomes_of_redis_the_server_goes_on_and_redis_is_brought_up_again() 
         return;
     };
     let dir = tempfile::tempdir().unwrap();
-    let server = server(dir.path(), &redis.url());
+    let server = with_redis(dir.path(), &redis.url());
     server.post("quiet", &chunks(1, 100));
     wait_until_copied(&redis, &server, "quiet");
     under_load(&mut redis, &server, |redis, n_sent| {
@@ -199,7 +195,7 @@ fn whatever_becomes_of_redis_the_server_goes_on_and_redis_is_brought_up_again() 
 #[test]
 fn a_server_whose_redis_is_nowhere_serves_and_what_is_no_address_is_said() {
     let dir = tempfile::tempdir().unwrap();
-    let server = server(dir.path(), "redis://:canary@127.0.0.1:1/");
+    let server = with_redis(dir.path(), "redis://:canary@127.0.0.1:1/");
     assert_eq!(server.post("s1", &chunks(1, 3)).0, 200);
     let deadline = Instant::now() + Duration::from_secs(90);
     loop {

@@ -10,6 +10,7 @@ use crate::support::postgres::Postgres;
 use crate::support::redis::Redis;
 use crate::support::removing::{ended, files_of, kept_words, listed, long};
 use crate::support::s3::{Bucket, Way, Wrong, moto};
+use crate::support::tiers::take_away;
 use crate::support::{Server, chunks, soon};
 use serde_json::json;
 
@@ -106,9 +107,7 @@ fn one_that_only_the_store_has_is_removed_without_being_fetched() {
         .unwrap()
         .to_owned();
     for session in ["packed", "elsewhere"] {
-        for name in files_of(dir.path(), session) {
-            std::fs::remove_file(dir.path().join(name)).unwrap();
-        }
+        take_away(dir.path(), session);
     }
     let mut left = json!({});
     for name in ["session", "epoch", "head", "bytes", "sha256", "summary"] {
@@ -132,6 +131,27 @@ fn one_that_only_the_store_has_is_removed_without_being_fetched() {
     soon("their body is gone, here and there", || {
         words(&bucket).is_empty()
     });
+}
+
+#[test]
+fn what_was_put_aside_when_all_was_stopped_is_dealt_with_by_the_next_start() {
+    let Some(moto) = moto() else { return };
+    let bucket = moto.bucket();
+    let dir = tempfile::tempdir().unwrap();
+    let mut first = server(dir.path(), &bucket.url(), &[]);
+    ended(&first, "one", &["own"]);
+    copied(&bucket, &first, "one");
+    first.stop();
+    // As a removal leaves them that ends between the look at what is named and the end.
+    let sha256 = chat_store::sha256_hex(long("own").as_bytes());
+    let named = bucket.keys_with(&format!("{sha256}.gz")).remove(0);
+    let aside = |sha256: &str| format!("archive/removing/{sha256}.gz");
+    bucket.put(&aside(&sha256), &bucket.get(&named));
+    bucket.delete(&named);
+    bucket.put(&aside(&"a".repeat(64)), b"named by nobody");
+    let _second = server(dir.path(), &bucket.url(), &[]);
+    soon("none is aside", || bucket.keys_with("removing/").is_empty());
+    assert_eq!(words(&bucket), ["own"]);
 }
 
 #[test]
@@ -300,9 +320,7 @@ fn a_server_that_was_away_removes_what_was_removed_and_brings_nothing_back() {
     marks.sort();
     assert_eq!(marks, ["again", "one", "packed"]);
     // It was packed away there, as is done with an object store.
-    for name in files_of(&away, "packed") {
-        std::fs::remove_file(away.join(name)).unwrap();
-    }
+    take_away(&away, "packed");
     let left = json!({
         "session": "packed",
         "epoch": epoch,

@@ -1,17 +1,12 @@
 //! Rows of PostgreSQL that are to go: of sessions that have very many, and of those of which it is not known yet whether the
 //! object store has them.
 
-use std::path::Path;
-
 use crate::support::postgres::{Database, Postgres};
 use crate::support::rows::logged;
 use crate::support::s3::{Way, Wrong, moto};
+use crate::support::tiers::{take_away, with_postgres};
 use crate::support::{Server, cold, soon};
 use serde_json::{Value, json};
-
-fn server(dir: &Path, url: &str) -> Server {
-    Server::start_on(dir, "127.0.0.1:0", &["--no-examples", "--postgres", url])
-}
 
 /// Calls that were made before `behind`, and run.
 fn insert_calls(database: &Database, session: &str, epoch: &str, n: u64) {
@@ -32,17 +27,6 @@ fn make_slow(database: &Database) {
          $$ BEGIN IF old.seq % 4 = 0 THEN PERFORM pg_sleep(0.001); END IF; RETURN old; END $$; \
          CREATE TRIGGER slow BEFORE DELETE ON turnreel.tool_calls FOR EACH ROW EXECUTE FUNCTION turnreel.slow()",
     );
-}
-
-/// Takes away the files of a session.
-fn remove(data: &Path, session: &str) {
-    for entry in std::fs::read_dir(data).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if name.starts_with(&format!("{session}-")) {
-            std::fs::remove_file(path).unwrap();
-        }
-    }
 }
 
 fn n_calls(database: &Database, session: &str) -> u64 {
@@ -74,7 +58,7 @@ fn many_turns_that_end_among_many_calls_that_run_are_not_compared_each_with_each
     let _peace = postgres.in_peace();
     let database = postgres.database();
     let dir = tempfile::tempdir().unwrap();
-    let server = server(dir.path(), &database.url);
+    let server = with_postgres(dir.path(), &database.url);
     server.post("s1", &call("first"));
     caught_up(&database, &server, "s1");
     let (epoch, _) = logged(&server, "s1");
@@ -105,7 +89,7 @@ fn what_takes_long_to_go_goes_piece_by_piece() {
     let _peace = postgres.in_peace();
     let database = postgres.database();
     let dir = tempfile::tempdir().unwrap();
-    let server = server(dir.path(), &database.url);
+    let server = with_postgres(dir.path(), &database.url);
     server.post("other", &call("c"));
     caught_up(&database, &server, "other");
     make_slow(&database);
@@ -118,7 +102,7 @@ fn what_takes_long_to_go_goes_piece_by_piece() {
     // What is removed.
     let (epoch, _) = logged(&server, "s1");
     insert_calls(&database, "s1", &epoch, MANY);
-    remove(dir.path(), "s1");
+    take_away(dir.path(), "s1");
     soon("its rows go", || {
         n_calls(&database, "s1") == 0
             && database
@@ -145,7 +129,7 @@ fn a_session_that_is_removed_while_the_object_store_is_away_goes_when_that_is_ba
         server.post(session, &call("c"));
         caught_up(&database, &server, session);
     }
-    remove(dir.path(), "s1");
+    take_away(dir.path(), "s1");
     soon("it is not listed any more", || {
         let (_, list) = server.get("/api/v1/sessions");
         list["sessions"].as_array().unwrap().len() == 1

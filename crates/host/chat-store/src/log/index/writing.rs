@@ -9,7 +9,8 @@ use chat_event::jsonl::crc32c;
 
 use super::super::ids::{self, BLOCK_BYTES, BLOCK_PLACES, Older, Place};
 use super::super::{Log, WRITER};
-use super::{Facts, HEAD_BYTES, Indexed, MAGIC, Tables, Tail, read_range};
+use super::reading::read_range;
+use super::{Facts, HEAD_BYTES, Indexed, MAGIC, Tables, Tail};
 use crate::blobs::sha256_hex;
 use crate::platform::{self, FileMark};
 

@@ -3,10 +3,13 @@
 //! Bodies are those of all sessions: one goes where no manifest of another names it, which takes reading all of them, so that it
 //! is done for many together, and no copy is made here meanwhile. Another program that writes to the same store is held up by
 //! nothing: a body is put aside before it goes, and put back where a manifest that came meanwhile names it. Who names it later
-//! looks itself whether all is there that it named (`put`). What was put aside when all was stopped is looked at by the next call.
+//! looks itself whether all is there that it named (`put`). What was put aside when all was stopped is looked at by the next call,
+//! also where that is for no body: then it costs one question, as long as nothing is aside. What is aside and in its place at
+//! once was put aside by who will delete it there next: such a one is left to them for a while.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use chat_store::now_ms;
 use futures_util::StreamExt;
 use object_store::ObjectMeta;
 use object_store::path::Path;
@@ -18,6 +21,9 @@ use crate::error::Error;
 /// Manifests that are asked for beside each other.
 const BESIDE: usize = 16;
 
+/// Who puts a body aside has deleted it in its place by then, or was stopped.
+const AT_IT_MS: i64 = 60 * 60 * 1000;
+
 impl Cold {
     /// Removes those of the bodies that no copy of any session names; how many of them, and what they had.
     ///
@@ -27,12 +33,23 @@ impl Cold {
     pub async fn remove_bodies(&self, bodies: &BTreeSet<String>) -> Result<RemovedCopies, Error> {
         // Who makes a copy finds bodies that are there, and names them later.
         let _alone = self.removing.copying.write().await;
-        let aside = self.aside().await?;
-        let mut left: BTreeSet<String> = bodies.union(&aside).cloned().collect();
+        let mut aside = self.aside().await?;
+        let mut of_others = self.half_aside(&aside).await?;
+        of_others.retain(|sha256| !bodies.contains(sha256));
+        let mut removed = RemovedCopies {
+            later: of_others.len() as u64,
+            ..RemovedCopies::default()
+        };
+        let mut left: BTreeSet<String> = bodies.iter().chain(aside.keys()).cloned().collect();
+        left.retain(|sha256| !of_others.contains(sha256));
+        aside.retain(|sha256, _| !of_others.contains(sha256));
+        let aside: BTreeSet<String> = aside.into_keys().collect();
+        if left.is_empty() {
+            return Ok(removed);
+        }
         let mut seen = HashSet::new();
         while !left.is_empty() && self.leave_named_anew(&mut seen, &mut left).await? {}
         self.put_back(aside.difference(&left)).await?;
-        let mut removed = RemovedCopies::default();
         let gone = self.put_aside(&left).await?;
         let mut unnamed = left.clone();
         self.leave_named_anew(&mut seen, &mut unnamed).await?;
@@ -61,15 +78,28 @@ impl Cold {
         Ok(is_any)
     }
 
-    /// The bodies that are put aside.
-    pub(in crate::cold) async fn aside(&self) -> Result<BTreeSet<String>, Error> {
-        let mut aside = BTreeSet::new();
+    /// The bodies that are put aside, and when they were, in milliseconds since 1970.
+    pub(in crate::cold) async fn aside(&self) -> Result<BTreeMap<String, i64>, Error> {
+        let mut aside = BTreeMap::new();
         let mut note = |object: &ObjectMeta| {
             let sha256 = self.keys.sha256_removed(&object.location);
-            aside.extend(sha256.map(str::to_owned));
+            let since_ms = object.last_modified.timestamp_millis();
+            aside.extend(sha256.map(|sha256| (sha256.to_owned(), since_ms)));
         };
         self.objects.each(&self.keys.removing(), &mut note).await?;
         Ok(aside)
+    }
+
+    /// Those of the bodies that another is putting aside just now.
+    async fn half_aside(&self, aside: &BTreeMap<String, i64>) -> Result<BTreeSet<String>, Error> {
+        let latest_ms = now_ms().saturating_sub(AT_IT_MS);
+        let mut half = BTreeSet::new();
+        for (sha256, _) in aside.iter().filter(|(_, since_ms)| **since_ms > latest_ms) {
+            if self.objects.is_there(&self.keys.blob(sha256)).await? {
+                half.insert(sha256.clone());
+            }
+        }
+        Ok(half)
     }
 
     /// Puts bodies aside; those that were there, and what they had.
