@@ -134,6 +134,8 @@ pub(crate) struct Context {
     surrounded: ArcRwSignal<bool>,
     /// Whether what rows hold is to be drawn when it comes.
     bodies_due: Cell<bool>,
+    /// Whether the rows have the styles of what waits for an answer.
+    asks_dressed: Cell<bool>,
     /// Whether texts are to be drawn when what reads markup comes.
     markup_due: Cell<bool>,
     /// The calls that began sub-agents, in the order of these.
@@ -183,6 +185,7 @@ impl Context {
             lacks: lacks::Lacks::default(),
             surrounded: ArcRwSignal::new(false),
             bodies_due: Cell::new(false),
+            asks_dressed: Cell::new(false),
             markup_due: Cell::new(false),
             agents: RefCell::default(),
             many_asked: Cell::new(0),

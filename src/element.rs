@@ -89,13 +89,14 @@ const CSS: &str = concat!(
     sheet!("file_edit"),
     sheet!("diff"),
     sheet!("exchange"),
-    sheet!("ask"),
     sheet!("plan"),
     sheet!("mark"),
     sheet!("raw"),
     sheet!("turn_end"),
     sheet!("company"),
     sheet!("reading"),
+    // Behind those whose rules it takes back; and here already, for who prints what has only begun to be there.
+    sheet!("print"),
 );
 
 /// Makes the element known to the browser.

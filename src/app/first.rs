@@ -144,7 +144,7 @@ fn lay_out(root: &Element) -> (Laid, Element) {
     if let Some(time) = location::fragment("t") {
         dom::write_attribute(&feed, "start-at", &time);
     }
-    if super::was_at_end() {
+    if super::place::was_at_end() {
         // Its reader had gone on from there.
         location::remove_from_fragment("e");
     }

@@ -30,7 +30,6 @@ const CSS: &str = concat!(
     sheet!("export"),
     sheet!("panel"),
     sheet!("transport"),
-    sheet!("print"),
 );
 
 /// What the part can do.

@@ -4,24 +4,26 @@
 
 mod bar;
 mod elsewhere;
+mod going;
 mod marks;
+mod told;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use chat_feed::BlockId;
 use chat_feed::arrangement::Row;
-use chat_feed::find::{Find, Kinds, Query, Totals};
+use chat_feed::find::{Find, Kinds, Query};
 use chat_feed::viewport::RowId;
 use leptos::prelude::*;
 
 use super::{Context, feed};
 use crate::platform::dom::{self, Element};
-use crate::virtual_list::VirtualList;
 
 pub(crate) use bar::view;
 pub(crate) use elsewhere::{AskServer, Elsewhere, Page};
 pub(crate) use marks::ticks;
+pub(crate) use told::Told;
 
 /// So many bytes are looked through in a frame: about a millisecond where texts are plain.
 const BYTES_PER_FRAME: usize = 512 * 1024;
@@ -49,35 +51,6 @@ pub(crate) struct Finding {
     came_from: Cell<Option<RowId>>,
     marks: marks::Marking,
     asking: elsewhere::Asking,
-}
-
-/// What the bar says.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Told {
-    /// Why the question could not be read.
-    pub(crate) problem: Option<String>,
-    /// Whether anything is asked for.
-    pub(crate) asks: bool,
-    /// The number of the hit that was gone to, from 1.
-    pub(crate) number: Option<usize>,
-    /// How many hits there are.
-    pub(crate) n_hits: usize,
-    /// How much was looked at, while the search goes on, in percent.
-    pub(crate) percent: Option<usize>,
-    /// How many fit, by chip.
-    pub(crate) by_chip: [usize; Kinds::CHIPS.len()],
-    /// Which chips are chosen.
-    pub(crate) chosen: [bool; Kinds::CHIPS.len()],
-    /// Whether only hits are shown.
-    pub(crate) only: bool,
-    /// How many rows that hides.
-    pub(crate) n_hidden: usize,
-    /// Whether nothing of that hit can be shown: it is beyond what rows show.
-    pub(crate) unseen: bool,
-    /// How many bodies were looked through at their ends only: the rest of them is elsewhere.
-    pub(crate) n_partly: usize,
-    /// Whether what is shown is a moment of the past: what came later is not looked through.
-    pub(crate) looks_back: bool,
 }
 
 impl Default for Finding {
@@ -316,46 +289,6 @@ impl Context {
         self.filter();
     }
 
-    /// Goes to the next hit, or the one before: from the last one, or from where the reader is.
-    pub(crate) fn go_to_hit(&self, forward: bool) {
-        let Some(list) = self.list.borrow().clone() else {
-            return;
-        };
-        // What is not found yet cannot be gone to, but what is near mostly is.
-        let from = self.find.current.get();
-        let from = from.filter(|&block| self.store.feed().contains(block));
-        let from = from.or_else(|| self.here(&list, forward));
-        let next = self.store.find(|find, feed| find.next(feed, from, forward));
-        let Some(hit) = next.flatten() else { return };
-        self.find.current.set(Some(hit));
-        self.find.unseen.set(false);
-        self.find.marks.go_to(self, &list, hit);
-        self.store.ask_frame();
-    }
-
-    /// What the reader has met already on the way on, or on the way back. The row at the top, all of it or its end, is one of
-    /// those yet to be met, and so is what a line at the top stands for.
-    fn here(&self, list: &VirtualList, forward: bool) -> Option<BlockId> {
-        let top = list.view().top?;
-        let first = match self.store.row(top) {
-            Row::Block(block) | Row::Company(block) => block,
-            Row::Work(_) => {
-                let rows =
-                    std::iter::successors(Some(top), |row| list.neighbour(Some(*row), false));
-                let before = rows.filter_map(|row| self.store.block_at(row)).next();
-                let feed = self.store.feed();
-                match before {
-                    Some(before) => feed.next(before)?,
-                    None => feed.first()?,
-                }
-            }
-        };
-        match forward {
-            true => self.store.feed().prev(first),
-            false => Some(first),
-        }
-    }
-
     /// Once a frame: looks on, marks what is mounted, and says how far it is. `root` is what the bar stands in.
     pub(super) fn find_on(self: &Rc<Self>, root: &Element) {
         let finding = &self.find;
@@ -377,38 +310,5 @@ impl Context {
         if !done || !rests || finding.focus_due.get() {
             self.store.ask_frame();
         }
-    }
-
-    fn tell(&self, done: bool) -> Told {
-        let finding = &self.find;
-        let chosen = finding.chosen.get();
-        let problem = finding.told.with_untracked(|told| told.problem.clone());
-        let told = self.store.find(|find, feed| {
-            let totals: Totals = find.totals();
-            let asks = !find.is_idle();
-            let only = asks && (finding.only.get() || !chosen.is_empty());
-            let current = finding.current.get();
-            Told {
-                problem: problem.clone(),
-                asks,
-                number: current
-                    .and_then(|hit| find.number_of(hit))
-                    .map(|number| number + 1),
-                n_hits: find.len(),
-                percent: (!done).then(|| totals.looked_at * 100 / feed.len().max(1)),
-                by_chip: totals.by_chip,
-                chosen: Kinds::CHIPS.map(|chip| chip.kinds.meets(chosen)),
-                only,
-                n_hidden: if only {
-                    totals.standing - find.len()
-                } else {
-                    0
-                },
-                unseen: finding.unseen.get(),
-                n_partly: totals.partly,
-                looks_back: self.store.looks_back(),
-            }
-        });
-        told.unwrap_or_default()
     }
 }

@@ -18,7 +18,7 @@ const QUESTIONS: &[(&str, &str)] = &[
     ("file:src/**", "A file, by name or path"),
     (
         "is:error",
-        "Errors; also edit, command, prompt, running and more",
+        "Errors; also edit, command, prompt, undone and more",
     ),
     ("agent:explore", "By an agent, or within it"),
 ];

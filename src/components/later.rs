@@ -16,12 +16,16 @@ use super::{
 use crate::platform::dom::Element;
 use crate::platform::outline;
 use crate::platform::part::part;
+use crate::platform::style::{self, sheet};
 use crate::platform::turns;
 
 part! {
     /// What rows hold.
     static BODIES: Bodies = table, in bodies, "shows what rows hold";
 }
+
+/// The styles of what waits for an answer.
+const ASK: &str = sheet!("ask");
 
 /// What the part can do.
 #[derive(Clone, Copy)]
@@ -144,6 +148,9 @@ fn not_here(ctx: Ctx) -> AnyView {
 }
 
 fn row_view(ctx: Ctx, feed: &Feed, block: &Block) -> AnyView {
+    if let BlockBody::Permission(_) | BlockBody::Question(_) = block.body {
+        ctx.with_value(|context| context.dress_asks());
+    }
     match &block.body {
         BlockBody::AgentMessage(message) => exchange::view(ctx, block, message),
         BlockBody::Permission(ask) => asks::permission(ctx, feed, block, ask),
@@ -176,6 +183,20 @@ fn row_view(ctx: Ctx, feed: &Feed, block: &Block) -> AnyView {
         | BlockBody::ToolCall(_)
         | BlockBody::FileEdit(_)
         | BlockBody::TurnEnd(_) => ().into_any(),
+    }
+}
+
+impl Context {
+    /// Gives the rows the styles of what waits for an answer. Once: in the document of another window each time would make
+    /// a sheet more.
+    fn dress_asks(&self) {
+        if self.asks_dressed.get() {
+            return;
+        }
+        if let Some(list) = &*self.list.borrow() {
+            style::adopt_around(list.scroller(), ASK);
+            self.asks_dressed.set(true);
+        }
     }
 }
 

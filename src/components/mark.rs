@@ -2,7 +2,7 @@
 
 use chat_event::payload::{AgentSwitch, Compaction, LogGap, SessionStart};
 use chat_feed::loads::Spot;
-use chat_feed::{Block, Feed, ProgressBlock, long_text, units};
+use chat_feed::{Block, BlockId, Feed, ProgressBlock, long_text, units};
 use leptos::html::{div, span};
 use leptos::prelude::*;
 
@@ -51,16 +51,15 @@ pub(crate) fn error(ctx: Ctx, block: &Block, code: &str, message: &str, count: u
         return line.view();
     }
     let open = ctx.with_value(|context| context.store.is_open(id));
-    let body = open.then(|| {
-        div().class("body").child(output::text_well(
-            ctx,
-            (id, Spot::Text),
-            "well well--wrap",
-            "Error",
-            message,
-        ))
-    });
+    let body = open.then(|| all_of_it(ctx, id, "Error", message));
     (line.toggles(open), body).into_any()
+}
+
+/// All of a text of which the line above says the beginning.
+fn all_of_it(ctx: Ctx, id: BlockId, label: &'static str, text: &str) -> impl IntoView + use<> {
+    let place = (id, Spot::Text);
+    let well = output::text_well(ctx, place, "well well--wrap", label, text);
+    div().class("body").child(well)
 }
 
 /// Something a reader should know; what is no warning is one quiet line, and opens where it has more.
@@ -86,15 +85,7 @@ pub(crate) fn notice(
             return line.view();
         }
         let open = ctx.with_value(|context| context.store.is_open(id));
-        let body = open.then(|| {
-            div().class("body").child(output::text_well(
-                ctx,
-                (id, Spot::Text),
-                "well well--wrap",
-                "Notice",
-                text,
-            ))
-        });
+        let body = open.then(|| all_of_it(ctx, id, "Notice", text));
         return (line.toggles(open), body).into_any();
     }
     let what = span()
@@ -158,15 +149,7 @@ pub(crate) fn compaction(ctx: Ctx, block: &Block, compaction: &Compaction) -> An
     };
     let open = ctx.with_value(|context| context.store.is_open(id));
     let line = line::divider(open, label);
-    let body = open.then(|| {
-        div().class("body").child(output::text_well(
-            ctx,
-            (id, Spot::Text),
-            "well well--wrap",
-            "Summary",
-            summary,
-        ))
-    });
+    let body = open.then(|| all_of_it(ctx, id, "Summary", summary));
     (line, body).into_any()
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn view(ctx: Ctx, block: &Block, entries: &[PlanEntry]) -> AnyView {
         span()
             .class("verb")
             .child(format!("Plan {n_done}/{}", entries.len())),
-        now.map(|now| seen::text(format!(" — now: {}", now.content))),
+        now.map(|now| seen::sentence(&format!(" — now: {}", now.content))),
     );
     let bars: Vec<_> = entries
         .iter()
@@ -52,7 +52,7 @@ pub(crate) fn view(ctx: Ctx, block: &Block, entries: &[PlanEntry]) -> AnyView {
                 li().class(class).child((
                     icon_with(icon, "icon plan__mark"),
                     word,
-                    seen::text(&*entry.content),
+                    span().child(seen::sentence(&entry.content)),
                 ))
             })
             .collect();

@@ -162,7 +162,9 @@ impl TextSink for GrowingText {
 
     fn replace(&self, text: &str) {
         if let Some(node) = dom::first_text(&self.0, ".grows") {
-            dom::replace_text(&node, text);
+            // Behind marks it is the end alone that grows.
+            let end = marks::settled_end(text).unwrap_or_default();
+            dom::replace_text(&node, text.get(end..).unwrap_or_default());
         }
     }
 }

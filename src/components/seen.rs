@@ -3,7 +3,7 @@
 //! Which characters those are is for `chat_feed::marks`. Most texts have none and are one text node.
 
 use chat_feed::marks::{self, Stretch};
-use leptos::html::span;
+use leptos::html::{code, span};
 use leptos::prelude::*;
 
 use crate::platform::row::Strokes;
@@ -28,6 +28,25 @@ pub(crate) fn text(text: impl Into<String>) -> AnyView {
     };
     let mut nodes: Vec<_> = stretches.into_iter().map(node).collect();
     nodes.push(rest.into_any());
+    nodes.into_any()
+}
+
+/// A sentence of an agent, in which what stands between two backticks is code.
+pub(crate) fn sentence(text: &str) -> AnyView {
+    let pieces: Vec<&str> = text.split('`').take(MOST_NODES).collect();
+    // A backtick by itself is one, and where there are two in a row nobody means just what is between.
+    let n_read: usize = pieces.iter().map(|piece| piece.len() + 1).sum();
+    // Each piece might have as many marks as one text.
+    let is_full = || marks::stretches(text).nth(MOST_NODES).is_some();
+    let is_plain = pieces.len().is_multiple_of(2) || pieces.len() == 1 || n_read <= text.len();
+    if is_plain || pieces[1..pieces.len() - 1].iter().any(|it| it.is_empty()) || is_full() {
+        return self::text(text);
+    }
+    let node = |(nth, piece): (usize, &str)| match nth % 2 {
+        0 => self::text(piece),
+        _ => code().class("mono").child(self::text(piece)).into_any(),
+    };
+    let nodes: Vec<_> = pieces.into_iter().enumerate().map(node).collect();
     nodes.into_any()
 }
 

@@ -52,15 +52,7 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, thinking: &ThinkingBloc
             p().class("thinking__tail")
                 .child(seen::text(last_lines(words)))
         });
-        // It grows in place, without markup; with marks in it, it is drawn anew.
-        let class = match marks::has_any(words) {
-            true => "thinking__text",
-            false => "thinking__text grows",
-        };
-        let body = open.then(|| {
-            let text = p().class(class).child(seen::text(words));
-            div().class("body").child(text)
-        });
+        let body = open.then(|| div().class("body").child(growing(words)));
         return (line.toggles(open), tail, body).into_any();
     }
     let line = DrawnLine::new(Icon::Dotted, "icon thinking__icon")
@@ -81,6 +73,27 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, thinking: &ThinkingBloc
         div().class("body").child(shown)
     });
     (line.toggles(open), body).into_any()
+}
+
+/// Without markup it grows in place; behind marks its end does, once they are sure to stay.
+fn growing(words: &str) -> AnyView {
+    match marks::settled_end(words) {
+        Some(0) => p()
+            .class("thinking__text grows")
+            .child(words.to_owned())
+            .into_any(),
+        Some(end) => {
+            let end_of_it = span().class("grows").child(words[end..].to_owned());
+            let marked = seen::text(&words[..end]);
+            p().class("thinking__text")
+                .child((marked, end_of_it))
+                .into_any()
+        }
+        None => p()
+            .class("thinking__text")
+            .child(seen::text(words))
+            .into_any(),
+    }
 }
 
 /// The end of a growing text: what three lines hold.

@@ -36,7 +36,10 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
     ) || headline.verb == "$";
     let name = format!("{}: ", call.tool_name);
     let object = call.seen_from(feed.session().cwd.as_deref(), &headline.object);
-    let object = units::first_line(&object, OBJECT_CHARS);
+    // What an agent is to do is a sentence of Markdown, as what it answers.
+    let sentence = (call.kind == ToolKind::Agent).then(|| gist(&object, OBJECT_CHARS));
+    let sentence = sentence.filter(|sentence| !sentence.is_empty());
+    let object = sentence.unwrap_or_else(|| units::first_line(&object, OBJECT_CHARS));
     let is_path = matches!(call.kind, ToolKind::Read | ToolKind::Edit);
     let line = match call.status {
         ToolStatus::Preparing | ToolStatus::Running => {

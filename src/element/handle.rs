@@ -13,7 +13,7 @@ use crate::components::{later, markup};
 use crate::platform::custom_element::{Answer, Answering, Feed, Unpacking};
 use crate::platform::save::Pieces;
 use crate::platform::stream::Blob;
-use crate::platform::{dom, style};
+use crate::platform::{clock, dom, style};
 use crate::transport::again::Origin;
 use crate::transport::pushed::Pushed;
 use crate::transport::readers::READERS;
@@ -298,6 +298,7 @@ impl FeedElement {
         async move {
             later::here(&view.context).await;
             view.settle();
+            clock::learn();
             let list = view.list().clone();
             let mut text = String::new();
             // What is mounted now may be a frame behind; what is mounted from here on is not.

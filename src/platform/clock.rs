@@ -53,6 +53,13 @@ pub(crate) fn is_learned() -> bool {
     FORMATS.with_borrow(|formats| formats.iter().any(Option::is_some))
 }
 
+/// Has the next rows be written with their times at once, for whoever reads all of them rather than looks at the first.
+pub(crate) fn learn() {
+    if !is_learned() {
+        time_of_day(0);
+    }
+}
+
 /// Hours and minutes by the reader's locale: `14:26`
 pub(crate) fn time_of_day(epoch_ms: i64) -> String {
     format(epoch_ms, Form::Time)

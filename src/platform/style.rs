@@ -54,7 +54,9 @@ pub(crate) fn adopt_anew(root: &Root) {
 }
 
 fn adopt_in(root: &JsValue, css: &'static str) {
-    let sheet = sheet_elsewhere(root, css).or_else(|| sheet_here(css));
+    // It is known here also where another window makes it: an element that comes back is given what is known.
+    let here = sheet_here(css);
+    let sheet = sheet_elsewhere(root, css).or(here);
     if let Some(sheet) = sheet {
         let name = JsValue::from_str("adoptedStyleSheets");
         let sheets = js_sys::Reflect::get(root, &name).map(|sheets| js_sys::Array::from(&sheets));

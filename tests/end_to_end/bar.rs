@@ -119,6 +119,25 @@ fn thinking_that_goes_on_tells_how_long() {
         }
         let marks = "__test.all('.thinking__text .hidden-mark').length";
         assert_eq!(tab.eval::<usize>(marks).await, 1);
+        // Once it is sure to stay, what comes behind it goes into one text node.
+        let mut says = "The writer never readsU+202Eor sleeps".to_owned();
+        let grows = "!!__test.one('.thinking__text > .grows')";
+        for (more, is_sure) in [
+            (", or", false),
+            (" waits for others", true),
+            (" to read", true),
+            ("\u{202e}again", false),
+            (", says the reader", true),
+            (" of it", true),
+        ] {
+            told.push(("thinking_chunk", Some("t1"), piece(more)));
+            server.send("thinks", &events(&told)).await;
+            says.push_str(&more.replace('\u{202e}', "U+202E"));
+            let is_said = format!("__test.one('.thinking__text')?.textContent.trim() === '{says}'");
+            tab.wait_for(&says, SHORT, &is_said).await;
+            assert_eq!(tab.eval::<bool>(grows).await, is_sure, "behind {says}");
+        }
+        assert_eq!(tab.eval::<usize>(marks).await, 2);
         told.push((
             "thinking_done",
             Some("t1"),

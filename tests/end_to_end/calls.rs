@@ -9,6 +9,7 @@ use chat_normalize::{Context, SessionReader};
 
 use crate::browser::Tab;
 use crate::made_logs::log_of;
+use crate::overview::{begun, events};
 use crate::server::{self, Server};
 use crate::shared::shared;
 use crate::site::{SLOWLY, Site};
@@ -38,8 +39,8 @@ const WINDOWS: [(bool, (i64, i64)); 2] = [(false, (1280, 800)), (true, (390, 844
 /// again, all before the first rows are whole.
 const SLOWER: [f64; 3] = [1.0, 4.0, 1.0];
 
-/// Sessions that a new server has.
-const EXAMPLES: [&str; 2] = ["example-read-edit", "example-subagent"];
+/// The session that a new server has.
+const EXAMPLE: &str = "example-upload-retry";
 
 /// No part comes, however long it is waited for.
 const HOLD_PARTS: &str = "const whole = window.fetch;
@@ -175,7 +176,10 @@ async fn visit_server(tab: &Tab, noted: &mut Noted) {
     let program = server::turnreel().expect("the program is built with the page that notes");
     let server = Server::start_with(&program, &[]).await;
     tab.expect_problems("the server responded with a status");
-    let [one, other] = EXAMPLES;
+    let (one, other) = (EXAMPLE, "other");
+    server
+        .send(other, &events(other, 0, &begun("Another one")))
+        .await;
     let opened = [
         format!("token={}", server.token),
         format!("token={}&session={one}", server.token),

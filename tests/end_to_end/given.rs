@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::made_logs::log_of;
+use crate::made_logs::{Writer, log_of};
 use crate::stage::{HOLD_LIT, on_stage};
 use crate::{FEED, SHORT};
 
@@ -422,5 +422,35 @@ fn an_element_has_its_looks_in_another_document() {
         assert_eq!(back, here);
         let n_events: u64 = stage.tab.eval("__test.feed().eventCount").await;
         assert!(n_events >= N_EVENTS, "{n_events}");
+    });
+}
+
+#[test]
+fn a_request_has_its_looks_once_in_another_document_and_back() {
+    let mut writer = Writer::new("asks");
+    let ask = json!({"requestId": "p", "toolName": "Bash", "args": {"command": "make"}});
+    writer.event("permission_request", &json!({"turnId": "t"}), &ask);
+    on_stage("given_asks", FEED, vec![], async |stage| {
+        // The first request that this page draws stands in a document of another window.
+        let goes = "const frame = document.createElement('iframe'); frame.width = 900; frame.height = 700; document.body.append(frame);
+            window.other = frame.contentDocument; other.body.append(__test.feed()); await __test.frames(5);
+            window.mine = other.querySelector('agent-feed');";
+        stage.tab.run(goes).await;
+        let log = json!(writer.take());
+        stage.tab.run(&format!("mine.append({log})")).await;
+        let is_dressed = "getComputedStyle(mine.shadowRoot.querySelector('.ask') ?? document.body).display === 'grid'";
+        stage.tab.wait_for("the request", SHORT, is_dressed).await;
+        // What draws all rows draws it anew.
+        let rows: String = stage.tab.eval("mine.serializeRows()").await;
+        assert!(rows.contains("Bash"), "{rows}");
+        let n_sheets = "mine.shadowRoot.adoptedStyleSheets.length";
+        let before: usize = stage.tab.eval(n_sheets).await;
+        for _ in 0..3 {
+            let _: String = stage.tab.eval("mine.serializeRows()").await;
+        }
+        assert_eq!(stage.tab.eval::<usize>(n_sheets).await, before);
+        let back = "document.body.append(mine); await __test.frames(5);";
+        stage.tab.run(back).await;
+        stage.tab.wait_for("it, back", SHORT, is_dressed).await;
     });
 }

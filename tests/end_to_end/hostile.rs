@@ -103,6 +103,27 @@ fn what_cannot_be_seen_is_marked_in_results_output_and_what_is_to_be_allowed() {
 }
 
 #[test]
+fn a_sentence_has_no_more_marks_of_its_own_than_a_text_in_however_many_pieces() {
+    on_stage("unseen_pieces", FEED, vec![], async |stage| {
+        let piece = format!("x`{}", "a\u{202e}".repeat(20));
+        let mut writer = Writer::new("unseen pieces");
+        let entries = json!([{"content": piece.repeat(400), "status": "pending"}]);
+        writer.event(
+            "plan",
+            &json!({"turnId": "t"}),
+            &json!({"entries": entries}),
+        );
+        open_all(&stage, &writer.take()).await;
+        let n_told =
+            "__test.one('.plan .plan__item')?.textContent.split('U+202E').length - 1 === 8000";
+        stage.tab.wait_for("the entry", SHORT, n_told).await;
+        let n_marks = "__test.all('.plan .plan__item .hidden-mark').length";
+        let n_marks: usize = stage.tab.eval(n_marks).await;
+        assert!((1..=1_000).contains(&n_marks), "{n_marks}");
+    });
+}
+
+#[test]
 fn what_cannot_be_seen_is_marked_in_names_that_are_not_the_page_s_own() {
     on_stage("unseen_names", FEED, vec![], async |stage| {
         let name = format!("mcp__server__look{UNSEEN}");

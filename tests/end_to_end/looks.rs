@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::accessible::{State, states};
 use crate::browser::{Tab, Visit};
@@ -224,7 +224,30 @@ async fn widened(tab: &Tab, server: &Server, looks: &mut Looks) {
     looks.at(tab, "widened", &[WIDE, NARROW]).await;
 }
 
-/// What the README shows: a recorded session among others, with what it changed beside it.
+/// The example that comes with the server, as a session that has just ended, with a title of its own; its id.
+async fn send_example(server: &Server, title: &str) -> &'static str {
+    let example = include_str!("../../crates/host/turnreel/examples/upload-retry.jsonl");
+    let mut events: Vec<Value> = example
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("an event"))
+        .collect();
+    let session = "upload-retry";
+    let ended_ms = events.last().and_then(|last| last["timestamp"].as_u64());
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed();
+    let now_ms = u64::try_from(now.expect("a clock").as_millis()).expect("a time");
+    let later_ms = now_ms - ended_ms.expect("it says when it was");
+    for event in &mut events {
+        event["sessionId"] = json!(session);
+        event["timestamp"] = json!(event["timestamp"].as_u64().unwrap_or(0) + later_ms);
+        if event["type"] == "session_start" {
+            event["payload"]["title"] = json!(title);
+        }
+    }
+    server.send(session, &Value::Array(events)).await;
+    session
+}
+
+/// What the README shows: a recorded session among others, played to where it answers, with what it changed beside it.
 async fn readme(tab: &Tab, program: &Path, looks: &mut Looks) {
     let server = Server::start(program).await;
     let stories = [
@@ -238,12 +261,12 @@ async fn readme(tab: &Tab, program: &Path, looks: &mut Looks) {
         ("read-edit", "Read it and mend the typo"),
         ("bash", "Show what the terminal makes of it"),
         ("plan-mode", "Plan the change, then make it"),
-        ("parallel", "Look at everything at once, then make it big"),
     ];
-    let recorded = record(&server, &stories).await;
-    let session = recorded.last().expect("a session");
+    record(&server, &stories).await;
+    let session = send_example(&server, "Uploads give up too early").await;
     open(tab, &server, session).await;
-    tab.run("const feed = __test.feed(); feed.setAttribute('fold', 'none'); __test.one('.panel-toggle').click(); await __test.rest(); __test.one('.tree__open').click(); feed.scroller.dispatchEvent(new WheelEvent('wheel')); await __test.frames(2); feed.scroller.scrollTop = 90; await __test.rest()").await;
+    // Where the first answer is being written.
+    tab.run("__test.one('.panel-toggle').click(); await __test.rest(); await __test.feed().seek(48); await __test.rest(); __test.one('.tree__open').click(); await __test.rest()").await;
     looks.at(tab, "readme", &[README]).await;
 }
 

@@ -199,7 +199,7 @@ fn no_page_of_a_server_is_held_for_the_rest() {
     with_server("rest_of_app", 150, async |visit, program| {
         let server = Server::start_with(&program, &[]).await;
         let tab = visit.tab("page").await;
-        for opened in ["", "&session=example-read-edit"] {
+        for opened in ["", "&session=example-upload-retry"] {
             let mut held = Vec::new();
             // What a busy machine makes the page run now and then may be of the rest; what it always runs may not.
             for _ in 0..3 {

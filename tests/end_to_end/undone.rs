@@ -69,3 +69,62 @@ fn what_the_user_went_back_behind_says_so_and_is_one_line_that_opens() {
         tab.wait_for("the turn as it was", SHORT, stands).await;
     });
 }
+
+#[test]
+fn no_plan_of_it_holds_and_what_is_undone_can_be_looked_for() {
+    with_server("undone_plan", 90, async |visit, program| {
+        let server = Server::start(&program).await;
+        let mut writer = Writer::new("undone_plan");
+        let plan = |word: &str| json!({"entries": [{"content": word, "status": "pending"}]});
+        let of = |turn: &str| json!({"turnId": turn});
+        for (turn, says, plans) in [("t1", "Ask one", "Mend `one`"), ("t2", "Ask two", "two")] {
+            writer.event("user_message", &of(turn), &json!({"text": says}));
+            writer.event("plan", &of(turn), &plan(plans));
+            writer.event("turn_end", &of(turn), &json!({"outcome": "completed"}));
+        }
+        let before = writer.n_events();
+        let left = json!({"level": "info", "source": "branch", "text": "the user went back", "leftTurnIds": ["t2"]});
+        writer.event("notice", &json!({}), &left);
+        writer.event("session_end", &json!({}), &json!({"reason": "done"}));
+        let n_events = usize::try_from(writer.n_events()).expect("a small number");
+        pipe_all(&server, &writer.take()).await;
+        let tab = visit.tab("page").await;
+        tab.look(false, (1440, 1200)).await;
+        tab.goto(&server.page_of("undone_plan")).await;
+        settle(&tab, "the session", n_events).await;
+        tab.run("__test.one('.panel-toggle').click()").await;
+        let tabs = "__test.all('[role=tab]').length > 0";
+        tab.wait_for("the panel", SHORT, tabs).await;
+        tab.run(
+            "__test.all('[role=tab]').find((tab) => tab.textContent.startsWith('Plan')).click()",
+        )
+        .await;
+        let plan = "__test.one('.panel__plan')?.innerText.trim()";
+        tab.wait_for(
+            "the plan that holds",
+            SHORT,
+            &format!("{plan}.endsWith('Mend one')"),
+        )
+        .await;
+        let code: String = tab
+            .eval("__test.one('.panel__plan code').textContent")
+            .await;
+        assert_eq!(code, "one");
+
+        let search = "__test.feed().search('is:undone')";
+        let n_found: usize = tab.eval(search).await;
+        assert!(n_found > 1, "its prompt and its plan: {n_found}");
+
+        // Before that it was the plan.
+        let behind = n_events + 1 - usize::try_from(before).expect("a small number");
+        tab.run(&format!("__test.feed().step(-{behind})")).await;
+        tab.wait_for(
+            "the plan as it was",
+            SHORT,
+            &format!("{plan}.endsWith('two')"),
+        )
+        .await;
+        let n_found: usize = tab.eval(search).await;
+        assert_eq!(n_found, 0, "nothing was undone by then");
+    });
+}

@@ -49,6 +49,7 @@ pub(super) fn view(ctx: Ctx) -> AnyView {
 fn row(ctx: Ctx, agent: &AgentRow, hue: u8) -> impl IntoView + use<> {
     let used = agent.tokens.map(TokenCounts::fresh);
     let facts: Vec<String> = [
+        agent.undone.then(|| "undone".to_owned()),
         (agent.steps > 0).then(|| units::count(agent.steps.into(), "step", "steps")),
         used.filter(|used| *used > 0)
             .map(|used| format!("{} tokens", units::tokens(used))),
@@ -74,7 +75,7 @@ fn row(ctx: Ctx, agent: &AgentRow, hue: u8) -> impl IntoView + use<> {
         (!agent.task.is_empty()).then(|| {
             div()
                 .class("agents__task")
-                .child(seen::text(agent.task.as_str()))
+                .child(seen::sentence(&agent.task))
         }),
         (!facts.is_empty()).then(|| div().class("agents__facts").child(facts.join(" · "))),
     );

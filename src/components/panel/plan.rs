@@ -52,7 +52,7 @@ pub(super) fn view(ctx: Ctx) -> AnyView {
                     icon_with(icon, "icon plan__mark"),
                     span().child((
                         span().class("visually-hidden").child(word),
-                        seen::text(entry.content.as_str()),
+                        seen::sentence(&entry.content),
                     )),
                 ))
             })
@@ -121,7 +121,7 @@ fn step_view(ctx: Ctx, step: &PlanStep, time: String) -> impl IntoView + use<> {
             div().class("history__change").child((
                 span().class("subtle").child(verb(change)),
                 " ",
-                seen::text(units::first_line(&change.content, 300)),
+                seen::sentence(&units::first_line(&change.content, 300)),
             ))
         })
         .collect();

@@ -192,13 +192,15 @@ fn failures(ctx: Ctx, feed: &Feed, figures: &Statistics) -> Option<impl IntoView
         .failures
         .iter()
         .map(|failure| {
-            let count = (failure.count > 1).then(|| {
-                span()
-                    .class("calls__time")
-                    .child(format!("× {}", failure.count))
-            });
+            let told = match (failure.count, failure.undone) {
+                (0 | 1, false) => None,
+                (0 | 1, true) => Some("undone".to_owned()),
+                (count, false) => Some(format!("× {count}")),
+                (count, true) => Some(format!("× {count}, undone")),
+            };
+            let told = told.map(|words| span().class("calls__time").child(words));
             let words = call_words(seen_from(cwd.as_deref(), &failure.line), &failure.line);
-            let what = (words, count);
+            let what = (words, told);
             go_button(ctx, failure.block, "calls__row calls__row--failed", what)
         })
         .collect();

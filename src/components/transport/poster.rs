@@ -116,7 +116,7 @@ fn facts(context: &Context) -> Facts {
         let title = session.title.clone().filter(|title| !title.is_empty());
         let title = title.unwrap_or_else(|| session.session_id.clone());
         let (mut edits, mut added, mut removed) = (0_u64, 0_u64, 0_u64);
-        for turn in feed.turns() {
+        for turn in feed.turns().iter().filter(|turn| !turn.is_put_back()) {
             edits += u64::from(turn.edits);
             added += u64::from(turn.lines_added);
             removed += u64::from(turn.lines_removed);

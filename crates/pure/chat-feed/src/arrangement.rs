@@ -20,7 +20,7 @@ mod weighed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use crate::block::{Block, BlockId, TurnIdx};
+use crate::block::{Block, BlockBody, BlockId, TurnIdx};
 use crate::feed::Feed;
 use crate::patch::FeedPatch;
 use crate::viewport::RowId;
@@ -202,10 +202,17 @@ impl Arrangement {
     /// Takes the patches since the last time and says what became of the rows. The feed is as it is after all of them.
     pub fn apply(&mut self, feed: &Feed, patches: &[FeedPatch], changes: &mut Vec<RowChange>) {
         self.make_room(feed);
+        let mut plans_changed = false;
         for patch in patches {
             match *patch {
                 FeedPatch::Insert { block, .. } => self.block_came(feed, block, changes),
-                FeedPatch::Remove { block } => self.block_went(block, changes),
+                FeedPatch::Remove { block } => {
+                    // Of a feed that was cleared behind it nothing is there any more.
+                    let slot = feed.slots.get(block.0 as usize);
+                    let is_plan = |body: &BlockBody| matches!(body, BlockBody::Plan(_));
+                    plans_changed |= slot.is_some_and(|slot| is_plan(&slot.block.body));
+                    self.block_went(block, changes);
+                }
                 FeedPatch::Update { block } => self.block_changed(feed, block, changes),
                 FeedPatch::AppendText { block, .. } => {
                     // A longer text may be what the filter looks for.
@@ -229,10 +236,16 @@ impl Arrangement {
         self.find_heads(feed);
         for turn in std::mem::take(&mut self.due) {
             if (turn.0 as usize) < feed.turns.len() {
-                self.arrange_turn(feed, turn, changes);
+                plans_changed |= self.arrange_turn(feed, turn, changes);
             } else {
                 self.turns[turn.0 as usize] = TurnKept::default();
             }
+        }
+        if plans_changed {
+            // Another plan than before may be the newest that holds, and open.
+            let plans = feed.plan_steps().iter().map(|step| Row::Block(step.block));
+            let rows = plans.filter_map(|plan| self.id_of(plan));
+            changes.extend(rows.map(RowChange::Changed));
         }
     }
 

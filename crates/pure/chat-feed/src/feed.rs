@@ -220,6 +220,11 @@ impl Feed {
         &self.plan_steps
     }
 
+    /// Whether a plan's row is there and the user did not go back behind its turn: else nobody works by it.
+    pub(crate) fn holds_plan(&self, row: BlockId) -> bool {
+        self.contains(row) && !self.turn_of(row).is_undone()
+    }
+
     /// When a tool call had its result, Unix epoch in milliseconds.
     pub fn settled_ms(&self, call: BlockId) -> Option<i64> {
         self.slots[call.0 as usize].settled_ms

@@ -18,16 +18,16 @@ mod pattern;
 mod places;
 mod query;
 mod sought;
+mod tokens;
 mod totals;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::block::BlockId;
+use crate::block::{BlockId, TurnIdx};
 use crate::feed::Feed;
 
 pub use kinds::{Chip, Kinds};
-pub use needle::Needle;
 pub use query::{Query, QueryError};
 pub use sought::{How, Sought};
 pub use totals::Totals;
@@ -47,6 +47,8 @@ pub struct Find {
     due: BTreeSet<BlockId>,
     /// Blocks whose text only grew, and behind how many bytes.
     grown: BTreeMap<BlockId, usize>,
+    /// The turns that were undone when their blocks were looked at.
+    undone: BTreeSet<TurnIdx>,
     /// What was found, by label.
     hits: Vec<(u64, BlockId)>,
     totals: Totals,

@@ -67,7 +67,7 @@ impl Inbox {
 
     /// Takes word from the server that the events of these numbers are lost; `mark` stands in their place. What of them is
     /// here all the same stays.
-    pub fn push_lost(
+    pub(crate) fn push_lost(
         &mut self,
         lost: RangeInclusive<u64>,
         mark: ChatEvent,
@@ -148,7 +148,7 @@ impl Inbox {
     }
 
     /// Drops the events that wait: they will come again.
-    pub fn forget_waiting(&mut self) {
+    pub(crate) fn forget_waiting(&mut self) {
         self.waiting.clear();
     }
 

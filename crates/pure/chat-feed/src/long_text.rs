@@ -13,7 +13,7 @@ pub const HEAD_LINES: usize = 12;
 pub const TAIL_LINES: usize = 8;
 
 /// No result, output or change of more bytes opens by itself.
-pub const OPEN_BYTES: usize = 64 * 1024;
+pub(crate) const OPEN_BYTES: usize = 64 * 1024;
 
 /// As much of one text is fetched, and put into the page, at once: more takes a browser seconds to lay out.
 pub const WHOLE_BYTES: usize = 512 * 1024;

@@ -76,6 +76,20 @@ pub fn has_any(text: &str) -> bool {
     first_hidden(text, 0, is_needed).is_some()
 }
 
+/// Where the end of a growing text begins in which nothing is marked, and before which no mark changes whatever comes
+/// behind: 0 where nothing is marked at all, `None` where the last mark may yet turn out to be spelling.
+pub fn settled_end(text: &str) -> Option<usize> {
+    if !has_any(text) {
+        return Some(0);
+    }
+    let hidden = text.char_indices().rev().find(|&(_, char)| is_hidden(char));
+    let (at, char) = hidden?;
+    let behind = at + char.len_utf8();
+    // What stands near it says what it is: both are on the same side.
+    let (far, last) = text[behind..].char_indices().nth(FAR_CHARS)?;
+    Some(behind + far + last.len_utf8())
+}
+
 /// Whether a character that cannot be seen is spelling, by what stands before it, and by what it begins.
 type IsNeeded = fn(&str, char, &str) -> bool;
 
@@ -263,10 +277,11 @@ fn is_single_jamo(char: char) -> bool {
     matches!(char, '\u{3131}'..='\u{3163}' | '\u{3165}'..='\u{318e}' | '\u{ffa1}'..='\u{ffdc}')
 }
 
+/// A letter farther away has other letters or words beside it.
+const FAR_CHARS: usize = 16;
+
 /// Whether the next letter is of a script that is written from right to left.
 fn is_right_to_left(chars: impl Iterator<Item = char>) -> bool {
-    /// A letter farther away has other letters or words beside it.
-    const FAR_CHARS: usize = 16;
     let mut near = chars
         .take(FAR_CHARS)
         .take_while(|&char| !is_hidden(char) && char != '\n');
@@ -313,6 +328,33 @@ mod tests {
             assert_eq!(written_in(stretches_of_sentences(text)), shown);
         }
         assert_eq!(marked("user\u{ad}name"), "user<U+00AD>name", "in code");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn marks_before_a_settled_end_stay_whatever_comes_behind(
+            text in "[a-b \n\u{202e}\u{200d}\u{200b}\u{200f}\u{5d0}\u{627}\u{e01}\u{1100}\u{115f}\u{3164}\u{2600}\u{ad}]{0,40}",
+            tail in "[a-b \u{5d0}\u{627}\u{e01}\u{1100}\u{2600}]{0,24}",
+            more in "[a-b \n\u{5d0}\u{627}\u{e01}\u{1100}\u{2600}]{0,24}",
+        ) {
+            let text = format!("{text}{tail}");
+            if let Some(end) = settled_end(&text).filter(|&end| end > 0) {
+                let whole = format!("{text}{more}");
+                proptest::prop_assert_eq!(settled_end(&whole), Some(end));
+                let (before, behind) = (marked(&text[..end]), &whole[end..]);
+                proptest::prop_assert_eq!(marked(&whole), format!("{before}{behind}"));
+            }
+        }
+    }
+
+    #[test]
+    fn an_end_is_settled_once_no_letter_near_can_make_spelling_of_a_mark() {
+        let far = "and so it goes on.";
+        assert_eq!(settled_end("plain \u{627}\u{200d}"), Some(0));
+        assert_eq!(settled_end("a\u{202e}"), None);
+        assert_eq!(settled_end("a\u{202e}b"), None);
+        let text = format!("a\u{202e}{far}");
+        assert_eq!(settled_end(&text), Some(text.len() - 1));
     }
 
     #[test]

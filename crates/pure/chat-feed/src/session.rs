@@ -157,7 +157,7 @@ impl Turn {
     }
 
     /// Whether the files that were changed in it were put back.
-    pub(crate) fn is_put_back(&self) -> bool {
+    pub fn is_put_back(&self) -> bool {
         self.undone.is_some_and(|undone| undone.files_restored)
     }
 
@@ -198,6 +198,10 @@ pub struct ContextUse {
     pub size: Option<u64>,
 }
 chat_event::pack_fields!(ContextUse { used, size });
+
+/// So many steps of plans are looked through for the newest that holds. Seldom is it not among the last; a log that was made
+/// so that it never is must not cost more.
+pub(crate) const MOST_STEPS_BACK: usize = 1_000;
 
 /// A step of a plan: what one `plan` event changed.
 #[derive(Clone, Debug, PartialEq)]

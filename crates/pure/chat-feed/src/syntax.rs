@@ -9,7 +9,8 @@ mod queue;
 
 use std::ops::Range;
 
-pub use languages::{language_named, language_of_path};
+pub use languages::language_named;
+pub(crate) use languages::language_of_path;
 pub use queue::{Job, Lines, Queue, TextKey};
 
 /// Longer texts stay plain: a slow machine must be done with them within the limit of one second (measured: 5,000 lines

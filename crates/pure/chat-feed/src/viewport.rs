@@ -39,8 +39,6 @@ pub use anchor::{Align, Anchor};
 pub use estimator::{Estimator, FontMetrics, RowKind, RowShape};
 pub use heights::HeightIndex;
 pub use placement::Placement;
-pub use reader::NEAR_END_PX;
-pub use scroll_space::MAX_SCROLL_PX;
 pub use window::Window;
 
 use scroll_space::ScrollSpace;

@@ -4,16 +4,15 @@ use chat_feed::terminal::contrast::{self, DARK, LEAST_CONTRAST, LIGHT, Look};
 use chat_feed::terminal::{Color, Line, Printed, Stream, Terminal, screen};
 use proptest::prelude::*;
 
+mod bounds;
+mod colours;
+mod laws;
+mod on_screen;
+
 fn read(printed: Printed<'_>) -> Terminal {
     let mut terminal = Terminal::new();
     assert!(terminal.read(printed, usize::MAX));
     terminal
-}
-
-fn lines_of(text: &str) -> Vec<Line> {
-    let printed = Printed::text(text);
-    let terminal = read(printed);
-    terminal.lines(printed, 0..terminal.n_lines())
 }
 
 fn texts(text: &str) -> Vec<String> {
@@ -177,82 +176,6 @@ fn what_stood_before_a_cleared_screen_stays() {
 }
 
 #[test]
-fn programs_that_draw_on_a_screen_are_found() {
-    for text in [
-        "\u{1b}[?1049h",
-        "\u{1b}[?47;1h",
-        "\u{1b}[3;4Hx",
-        "\u{1b}[Hx",
-        "\u{1b}[2;10r",
-        "\u{1b}[5d",
-    ] {
-        assert!(read(Printed::text(text)).is_screen(), "{text:?}");
-    }
-    let text = "\u{1b}[?1049h\u{1b}[2J\u{1b}[2;3Hab\u{1b}[31mc";
-    let printed = Printed::text(text);
-    let lines = screen::lines(printed, read(printed).screen_size());
-    let texts: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
-    assert_eq!(texts, ["", "  abc"]);
-    assert_eq!(lines[1].runs[1].style.foreground, Color::Indexed(1));
-    // What programs ask for to learn the size is none.
-    assert_eq!(
-        read(Printed::text("\u{1b}[999;999H\u{1b}[30;100H")).screen_size(),
-        (100, 30)
-    );
-}
-
-fn on_screen(text: &str) -> Vec<String> {
-    let text = format!("\u{1b}[?1049h{text}");
-    let printed = Printed::text(&text);
-    let lines = screen::lines(printed, read(printed).screen_size());
-    lines.into_iter().map(|line| line.text).collect()
-}
-
-#[test]
-fn a_character_is_repeated_for_no_more_than_a_line_of_a_screen() {
-    for begins in ["\u{1b}[", "\u{9b}", "\u{1b}[1\u{1b}[", "\u{1b}[00"] {
-        let lines = on_screen(&format!("x{begins}65535b"));
-        assert_eq!(lines, ["x".repeat(80), "x".to_owned()], "{begins:?}");
-    }
-    assert_eq!(on_screen("ab\u{1b}[3bc"), ["abbbbc"]);
-    assert_eq!(on_screen("ab\u{1b}[bc"), ["abbc"]);
-    // What asks for something else is left as it is.
-    for other in ["?65535b", "65535$b", ";65535b", ":65535b", "65535?b"] {
-        let n_repeated = if other.starts_with(';') { 1 } else { 0 };
-        let line = format!("x{}y", "x".repeat(n_repeated));
-        assert_eq!(on_screen(&format!("x\u{1b}[{other}y")), [line], "{other}");
-    }
-    // It takes no longer than as many letters do.
-    let many = format!("x{}", "\u{1b}[65535b".repeat(50_000));
-    assert_eq!(on_screen(&many).last().unwrap().len(), 1);
-}
-
-#[test]
-fn a_screen_is_not_made_anew_without_end() {
-    assert_eq!(on_screen("a\u{1b}cb\u{1b}c"), [""; 0]);
-    let many = "\u{1b}c".repeat(30_000);
-    assert_eq!(on_screen(&format!("{many}x\u{1b}cy\u{1b}[31mz")), ["xyz"]);
-}
-
-#[test]
-fn a_string_that_never_ends_takes_no_more_than_its_line_of_a_screen() {
-    for begins in [
-        "\u{1b}P", "\u{1b}X", "\u{1b}^", "\u{1b}_", "\u{1b}]", "\u{90}", "\u{98}", "\u{9d}",
-        "\u{9e}", "\u{9f}",
-    ] {
-        for ends in ["\n", "\r\n"] {
-            let lost = format!("a{ends}{begins}0;lost{ends}b");
-            assert_eq!(on_screen(&lost), ["a", "", "b"], "{lost:?}");
-        }
-        let ended = format!("a\n{begins}0;b\u{1b}\\c\n{begins}d\u{18}e\n{begins}f\u{9c}g");
-        assert_eq!(on_screen(&ended), ["a", "c", "e", "g"], "{begins:?}");
-    }
-    assert_eq!(on_screen("\u{1b}]0;title\u{7}a\nb"), ["a", "b"]);
-    // No string begins behind what only looks like its sign.
-    assert_eq!(on_screen("\u{1b}(]a\nb"), ["a", "b"]);
-}
-
-#[test]
 fn links_go_to_web_pages_only() {
     let link = |text: &str| {
         let printed = Printed::text(text);
@@ -292,17 +215,18 @@ fn links_go_to_web_pages_only() {
 }
 
 #[test]
-fn a_command_that_never_ends_swallows_no_line_but_its_own() {
-    assert_eq!(texts("a\u{1b}]8;;https://x.invalid\nb\nc"), ["a", "b", "c"]);
-}
-
-#[test]
 fn tabs_and_wide_characters_keep_their_columns() {
     assert_eq!(texts("a\tb\u{1b}[9GX"), ["a\tX"]);
     assert_eq!(texts("漢字x\u{1b}[5Gy"), ["漢字y"]);
     assert_eq!(texts("漢字\u{1b}[2Gy"), [" y字"]);
     assert_eq!(texts("ne\u{301}e\u{1b}[3Gx"), ["ne\u{301}x"]);
     assert_eq!(texts("a\tb\u{1b}[3Gx"), ["a x     b"]);
+}
+
+fn lines_of(text: &str) -> Vec<Line> {
+    let printed = Printed::text(text);
+    let terminal = read(printed);
+    terminal.lines(printed, 0..terminal.n_lines())
 }
 
 #[test]
@@ -329,251 +253,6 @@ fn lines_of_errors_are_marked() {
     assert_eq!(lines[1].runs[0].style.foreground, Color::Indexed(1));
 }
 
-#[test]
-fn a_line_without_end_is_cut_and_counted() {
-    let line = lines_of(&"é".repeat(1_000_000)).remove(0);
-    assert_eq!(line.text.chars().count(), 4_000);
-    assert_eq!(line.cut_bytes, 2 * 996_000);
-}
-
-#[test]
-fn a_cell_with_marks_without_end_is_cut_and_counted() {
-    let marks = |n: usize| "\u{301}".repeat(n);
-    let line = lines_of(&format!("x\ry{}", marks(1_000_000))).remove(0);
-    assert_eq!(line.text, format!("y{}", marks(16)));
-    assert_eq!(line.cut_bytes, 2 * 999_984);
-    // … and when a line of text becomes one of cells.
-    let line = lines_of(&format!("xy{}\rz", marks(100))).remove(0);
-    assert_eq!(line.text, format!("zy{}", marks(16)));
-    assert_eq!(line.cut_bytes, 2 * 84);
-    // Those that are kept are no less memory than letters.
-    let size = |unit: &str| read(Printed::text(&format!("x\r{}", unit.repeat(4_000)))).size();
-    let n_bytes = 4_000 * marks(16).len();
-    assert!(size(&format!("y{}", marks(16))) > size("y") + n_bytes);
-}
-
-#[test]
-fn ten_megabytes_are_kept_as_places() {
-    let mut text = String::new();
-    for nth in 0..120_000 {
-        text.push_str(&format!("\u{1b}[32mline\u{1b}[0m {nth} of an output that is long, and longer than anybody reads, to the end of it\n"));
-    }
-    assert!(text.len() > 10_000_000);
-    let printed = Printed::text(&text);
-    let terminal = read(printed);
-    assert_eq!(terminal.n_lines(), 120_000);
-    assert!(terminal.size() < 200_000, "{}", terminal.size());
-    for first in [0, 1, 12_345, 60_000, 119_899, 119_900, 119_992] {
-        let lines = terminal.lines(printed, first..first + 8);
-        assert_eq!(lines.len(), 8);
-        for (nth, line) in lines.iter().enumerate() {
-            assert!(
-                line.text.starts_with(&format!("line {} of", first + nth)),
-                "{line:?}"
-            );
-            assert_eq!(line.runs[0].style.foreground, Color::Indexed(2));
-        }
-    }
-}
-
-#[test]
-fn progress_of_many_megabytes_is_read_in_bounded_memory() {
-    let mut text = String::new();
-    for nth in 0..200_000 {
-        text.push_str(&format!(
-            "\u{1b}[3A\u{1b}[J{nth} one\n{nth} two\n{nth} three\n"
-        ));
-        if nth % 50 == 0 {
-            text.push_str(&format!("step {nth}\n\n\n\n"));
-        }
-    }
-    let printed = Printed::text(&text);
-    let terminal = read(printed);
-    assert!(
-        terminal.size() < text.len() / 4,
-        "{} of {}",
-        terminal.size(),
-        text.len()
-    );
-    let all = terminal.lines(printed, 0..terminal.n_lines());
-    assert_eq!(all.len(), terminal.n_lines());
-    for first in [0, 100, 1_000, all.len() - 150] {
-        assert_eq!(
-            terminal.lines(printed, first..first + 20),
-            all[first..first + 20]
-        );
-    }
-}
-
-#[test]
-fn every_colour_can_be_read_on_its_ground() {
-    let steps = [0, 1, 50, 100, 128, 150, 200, 254, 255];
-    for theme in [LIGHT, DARK] {
-        for color in theme.ansi {
-            assert!(
-                contrast::contrast(color, theme.ground) >= LEAST_CONTRAST,
-                "{color:?}"
-            );
-        }
-        for ground in [
-            theme.ground,
-            (255, 0, 0),
-            (118, 118, 118),
-            (128, 128, 128),
-            (0, 255, 0),
-        ] {
-            for red in steps {
-                for green in steps {
-                    for blue in steps {
-                        let lifted = contrast::lift((red, green, blue), ground);
-                        let reached = contrast::contrast(lifted, ground);
-                        assert!(
-                            reached >= LEAST_CONTRAST,
-                            "{red},{green},{blue} on {ground:?}: {reached}"
-                        );
-                    }
-                }
-            }
-        }
-    }
-    // Every pair of the first 256, however it is turned.
-    for foreground in 0..=255 {
-        for background in (0..=255).step_by(5) {
-            let line = lines_of(&format!(
-                "\u{1b}[38;5;{foreground};48;5;{background}ma\u{1b}[7mb\u{1b}[2mc\u{1b}[27md"
-            ))
-            .remove(0);
-            for run in &line.runs {
-                for theme in [LIGHT, DARK] {
-                    let paint = theme.paint(&run.style);
-                    let ground = paint.ground.unwrap();
-                    assert!(
-                        contrast::contrast(paint.text, ground) >= LEAST_CONTRAST,
-                        "{run:?} {paint:?}"
-                    );
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn what_passes_is_not_changed_and_what_is_lifted_stays_on_its_side() {
-    assert_eq!(contrast::lift((0, 0, 255), (255, 255, 255)), (0, 0, 255));
-    let (red, green, blue) = contrast::lift((255, 255, 0), (255, 255, 255));
-    assert!(red == green && red > blue, "{red},{green},{blue}");
-}
-
-#[test]
-fn the_theme_s_colours_are_named_and_others_painted() {
-    let look = |text: &str| Look::of(&lines_of(text)[0].runs[0].style);
-    assert_eq!(look("a"), Look::Plain);
-    assert_eq!(look("\u{1b}[1;3ma"), Look::Plain);
-    assert_eq!(look("\u{1b}[91ma"), Look::Themed(9));
-    assert!(matches!(look("\u{1b}[38;5;99ma"), Look::Painted { .. }));
-    // Black on black can be read.
-    let Look::Painted { light, dark } = look("\u{1b}[30;40ma") else {
-        panic!("painted");
-    };
-    for paint in [light, dark] {
-        assert!(contrast::contrast(paint.text, paint.ground.unwrap()) >= LEAST_CONTRAST);
-    }
-}
-
-/// Text as programs print it: words, and all that moves the cursor.
-fn printed_text() -> impl Strategy<Value = String> {
-    let piece = prop_oneof![
-        6 => "[a-z ]{0,12}",
-        1 => "[é漢\u{301}\u{200d}😀\u{85}\u{9b}\u{7f}]{0,4}",
-        5 => Just("\n".to_owned()),
-        1 => Just("\r\n".to_owned()),
-        2 => Just("\r".to_owned()),
-        1 => Just("\t".to_owned()),
-        1 => Just("\u{8}".to_owned()),
-        6 => (0..200u16, 0..4u16, "[ABCDEFGJKLMPX@HSTdsuhlmr`a]").prop_map(|(n, m, action)| match m {
-            0 => format!("\u{1b}[{action}"),
-            1 => format!("\u{1b}[{n}{action}"),
-            2 => format!("\u{1b}[{};{m}{action}", n % 9),
-            _ => format!("\u{1b}[{}{action}", n % 4),
-        }),
-        1 => Just("\u{1b}7".to_owned()),
-        1 => Just("\u{1b}8".to_owned()),
-        1 => Just("\u{1b}M".to_owned()),
-        1 => Just("\u{1b}]8;;https://x.invalid/\u{1b}\\".to_owned()),
-        1 => Just("\u{1b}]0;✳\u{7}".to_owned()),
-        1 => Just("\u{1b}_✳\u{1b}\\".to_owned()),
-        1 => Just("\u{1b}".to_owned()),
-    ];
-    prop::collection::vec(piece, 0..120).prop_map(|pieces| pieces.concat())
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
-
-    #[test]
-    fn the_lines_are_the_same_whatever_the_pieces(
-        text in printed_text(),
-        repeats in 1..4usize,
-        cuts in prop::collection::vec(1..200usize, 0..60),
-        noise in prop::collection::vec(any::<u8>(), 0..20),
-    ) {
-        let mut bytes = text.repeat(repeats).into_bytes();
-        bytes.extend(noise);
-        let switches = [(bytes.len() / 3, Stream::Stderr), (bytes.len() / 2, Stream::Stdout)];
-        let whole = Printed { bytes: &bytes, switches: &switches };
-        let at_once = read_all(whole);
-        let mut in_pieces = Terminal::new();
-        let mut end = 0;
-        for cut in cuts {
-            end = (end + cut).min(bytes.len());
-            in_pieces.read(Printed { bytes: &bytes[..end], ..whole }, usize::MAX);
-        }
-        while !in_pieces.read(whole, 7) && in_pieces.n_read() + 4 < bytes.len() {}
-        in_pieces.read(whole, usize::MAX);
-        prop_assert_eq!(&lines(&in_pieces, whole), &lines(&at_once, whole));
-        prop_assert_eq!(in_pieces.is_screen(), at_once.is_screen());
-        for line in lines(&at_once, whole) {
-            prop_assert!(!line.text.contains(|char: char| char.is_control() && char != '\t'), "{:?}", line);
-            prop_assert_eq!(line.runs.last().map_or(0, |run| run.end), line.text.len());
-        }
-    }
-
-    /// Lines that went out of reach are read again, from places far before them: they are what they were.
-    #[test]
-    fn any_window_shows_what_the_whole_shows(
-        texts in prop::collection::vec(printed_text(), 1..5),
-        repeats in 1..300usize,
-        starts in prop::collection::vec(0.0..1.0f64, 4),
-    ) {
-        let mut text = String::new();
-        for nth in 0..repeats {
-            text.push_str(&texts[nth % texts.len()]);
-            text.push_str(&format!("\n{nth}\n"));
-        }
-        let printed = Printed::text(&text);
-        let terminal = read_all(printed);
-        let n_lines = terminal.n_lines();
-        // Read from the first byte on, without the help of any place.
-        let whole = terminal.lines(printed, 0..n_lines);
-        prop_assert_eq!(whole.len(), n_lines);
-        for start in starts {
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
-            let start = (start * n_lines as f64) as usize;
-            let end = (start + 40).min(n_lines);
-            prop_assert_eq!(&terminal.lines(printed, start..end), &whole[start..end]);
-        }
-    }
-
-    #[test]
-    fn the_screen_takes_anything(text in printed_text(), repeats in 1..6usize) {
-        let text = text.repeat(repeats);
-        let printed = Printed::text(&text);
-        for line in screen::lines(printed, read_all(printed).screen_size()) {
-            prop_assert!(!line.text.contains(char::is_control), "{:?}", line);
-        }
-    }
-}
-
 /// What is left unread at the end is a character that is not whole.
 fn read_all(printed: Printed<'_>) -> Terminal {
     let mut terminal = Terminal::new();
@@ -582,47 +261,6 @@ fn read_all(printed: Printed<'_>) -> Terminal {
     terminal
 }
 
-/// Whoever reads on from a later place knows what was kept before it.
-#[test]
-fn colours_that_were_kept_are_restored_however_many_lines_later() {
-    let lines = "a line of some length\n".repeat(4_000);
-    let text = format!("\u{1b}[31m\u{1b}7\u{1b}[0m{lines}\u{1b}8{lines}");
-    let printed = Printed::text(&text);
-    let terminal = read_all(printed);
-    let whole = terminal.lines(printed, 0..terminal.n_lines());
-    assert_eq!(whole[7_000].runs[0].style.foreground, Color::Indexed(1));
-    for start in (0..terminal.n_lines() - 40).step_by(97) {
-        let window = terminal.lines(printed, start..start + 40);
-        assert_eq!(window, whole[start..start + 40], "from {start}");
-    }
-}
-
-/// Whoever reads on from a later place has fewer lines above.
-#[test]
-fn as_many_lines_are_inserted_however_many_stand_above() {
-    let mut text = String::new();
-    for nth in 0..3_000 {
-        text.push_str(&format!("{nth}\n\u{1b}[A\u{1b}[20L{nth}\n\n\n"));
-    }
-    let printed = Printed::text(&text);
-    let terminal = read_all(printed);
-    let whole = terminal.lines(printed, 0..terminal.n_lines());
-    for start in (0..terminal.n_lines() - 40).step_by(97) {
-        let window = terminal.lines(printed, start..start + 40);
-        assert_eq!(window, whole[start..start + 40], "from {start}");
-    }
-}
-
 fn lines(terminal: &Terminal, printed: Printed<'_>) -> Vec<Line> {
     terminal.lines(printed, 0..terminal.n_lines())
-}
-
-#[test]
-fn a_string_that_never_ends_takes_no_more_than_its_line() {
-    for begins in ['P', 'X', '^', '_', ']'] {
-        let printed = format!("a\n\u{1b}{begins}lost\nb\nc");
-        assert_eq!(texts(&printed), ["a", "", "b", "c"], "{begins}");
-        let ends = format!("a\n\u{1b}{begins}0;b\u{1b}\\\nc");
-        assert_eq!(texts(&ends), ["a", "", "c"], "{begins}");
-    }
 }

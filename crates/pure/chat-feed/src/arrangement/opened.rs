@@ -4,6 +4,7 @@ use super::{Arrangement, Row, RowChange, Verbosity};
 use crate::block::{BlockBody, BlockId};
 use crate::feed::Feed;
 use crate::long_text::OPEN_BYTES;
+use crate::session::MOST_STEPS_BACK;
 use crate::tool::ToolStatus;
 
 /// Edits up to so many changed lines are open by themselves.
@@ -157,11 +158,14 @@ impl Arrangement {
     }
 }
 
-/// The rows of the plans that were made where this one was, the newest first.
+/// The rows of the plans that were made where this one was and hold, the newest first; of the newest [`MOST_STEPS_BACK`]
+/// that were made there.
 pub(super) fn newest_plans(feed: &Feed, plan: BlockId) -> impl Iterator<Item = BlockId> {
     let parent = feed.block(plan).parent;
     let steps = feed.plan_steps().iter().rev().map(|step| step.block);
-    steps.filter(move |&step| feed.contains(step) && feed.block(step).parent == parent)
+    let made_there = steps.filter(move |&step| feed.block(step).parent == parent);
+    let newest = made_there.take(MOST_STEPS_BACK);
+    newest.filter(|&step| feed.holds_plan(step))
 }
 
 /// The same whether what it gave is here or elsewhere.

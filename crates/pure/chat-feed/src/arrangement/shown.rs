@@ -50,19 +50,21 @@ impl Arrangement {
         at.take(feed.len()).find_map(|id| self.last_row_at(id))
     }
 
-    /// Finds everything of a turn anew and puts its rows as they should be.
+    /// Finds everything of a turn anew and puts its rows as they should be; says whether it is undone now and was not, or
+    /// the other way round.
     pub(super) fn arrange_turn(
         &mut self,
         feed: &Feed,
         turn: TurnIdx,
         changes: &mut Vec<RowChange>,
-    ) {
+    ) -> bool {
         let is_undone = feed.turn(turn).is_undone();
         let was_undone = std::mem::replace(&mut self.turns[turn.0 as usize].undone, is_undone);
         self.find_companies(feed, turn);
         self.find_work(feed, turn, changes);
         self.refresh_turn(feed, turn, changes);
         self.tell_headers(feed, turn, is_undone != was_undone, changes);
+        is_undone != was_undone
     }
 
     /// What headers say is of all their rows. Where it is `all`, what each row says is another, too.

@@ -1,5 +1,7 @@
 //! What became of the feed, and which blocks are therefore looked at again.
 
+use std::collections::BTreeSet;
+
 use super::{Find, Looked};
 use crate::arrangement::stands_for;
 use crate::block::{BlockBody, BlockId};
@@ -10,6 +12,7 @@ impl Find {
     /// Hears what became of the feed since the last time. The feed is as it is after all of it.
     pub fn note(&mut self, feed: &Feed, patches: &[FeedPatch]) {
         self.make_room(feed);
+        self.note_turns(feed, patches);
         for patch in patches {
             if let FeedPatch::Insert { block, .. }
             | FeedPatch::Update { block }
@@ -34,6 +37,31 @@ impl Find {
                     self.make_room(feed);
                 }
             }
+        }
+    }
+
+    /// Of turns that are undone now and were not, or the other way round, everything is looked at again.
+    fn note_turns(&mut self, feed: &Feed, patches: &[FeedPatch]) {
+        if !self.query.asks_for_undone() {
+            return;
+        }
+        let mut turned = BTreeSet::new();
+        for patch in patches {
+            if let FeedPatch::Turn { turn } = *patch
+                && let Some(facts) = feed.turns().get(turn.0 as usize)
+            {
+                let is_new = match facts.is_undone() {
+                    true => self.undone.insert(turn),
+                    false => self.undone.remove(&turn),
+                };
+                if is_new {
+                    turned.insert(turn);
+                }
+            }
+        }
+        if !turned.is_empty() {
+            let rows = feed.rows().filter(|block| turned.contains(&block.turn));
+            rows.for_each(|block| self.look_again(block.id));
         }
     }
 

@@ -34,6 +34,8 @@ impl Kinds {
     const RUNNING: Kinds = Kinds(1 << 13);
     const TOOL: Kinds = Kinds(1 << 14);
     const NOTICE: Kinds = Kinds(1 << 15);
+    /// Of a turn that the user went back behind.
+    pub(super) const UNDONE: Kinds = Kinds(1 << 16);
 
     const MESSAGE: Kinds = Kinds::PROMPT.with(Kinds::ANSWER);
     const EXPLORED: Kinds = Kinds::READ.with(Kinds::SEARCH);
@@ -53,7 +55,7 @@ impl Kinds {
     ];
 
     /// The words behind `is:`, and what they mean.
-    pub(super) const WORDS: [(&'static str, Kinds); 17] = [
+    pub(super) const WORDS: [(&'static str, Kinds); 18] = [
         ("prompt", Kinds::PROMPT),
         ("answer", Kinds::ANSWER),
         ("message", Kinds::MESSAGE),
@@ -71,6 +73,7 @@ impl Kinds {
         ("plan", Kinds::PLAN),
         ("running", Kinds::RUNNING),
         ("notice", Kinds::NOTICE),
+        ("undone", Kinds::UNDONE),
     ];
 
     /// The kinds of either set.
@@ -95,7 +98,15 @@ impl Kinds {
 
     /// The kinds of a block.
     pub(super) fn of(feed: &Feed, id: BlockId) -> Kinds {
-        match &feed.block(id).body {
+        let undone = match feed.turn_of(id).is_undone() {
+            true => Kinds::UNDONE,
+            false => Kinds::default(),
+        };
+        Kinds::of_body(&feed.block(id).body).with(undone)
+    }
+
+    fn of_body(body: &BlockBody) -> Kinds {
+        match body {
             BlockBody::Prompt(_) => Kinds::PROMPT,
             BlockBody::Text(_) | BlockBody::Audio { .. } => Kinds::ANSWER,
             BlockBody::Thinking(_) => Kinds::THINKING,

@@ -73,6 +73,9 @@ impl Find {
             partly: before.partly,
             ..Looked::default()
         };
+        if looked.kinds.meets(Kinds::UNDONE) {
+            self.undone.insert(feed.block(block).turn);
+        }
         let mut cost = BYTES_PER_BLOCK;
         // A call is looked through with the changed file behind it.
         let call = match &feed.block(block).body {

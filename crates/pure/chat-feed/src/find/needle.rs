@@ -9,7 +9,7 @@ use memchr::memmem::Finder;
 
 /// What is looked for.
 #[derive(Clone, Debug)]
-pub struct Needle {
+pub(super) struct Needle {
     text: String,
     how: How,
 }
@@ -26,7 +26,7 @@ enum How {
 
 impl Needle {
     /// A needle that tells capitals apart only where it has one itself.
-    pub fn smart(text: &str) -> Needle {
+    pub(super) fn smart(text: &str) -> Needle {
         match text.chars().any(char::is_uppercase) {
             true => Needle::exact(text),
             false => Needle::either_case(text),
@@ -34,7 +34,7 @@ impl Needle {
     }
 
     /// A needle that always tells capitals apart.
-    pub fn exact(text: &str) -> Needle {
+    pub(super) fn exact(text: &str) -> Needle {
         Needle {
             how: How::Exact(Box::new(Finder::new(text.as_bytes()).into_owned())),
             text: text.to_owned(),
@@ -42,7 +42,7 @@ impl Needle {
     }
 
     /// A needle that never tells capitals apart.
-    pub fn either_case(text: &str) -> Needle {
+    pub(super) fn either_case(text: &str) -> Needle {
         let folded: String = text.chars().flat_map(char::to_lowercase).collect();
         let how = if folded.is_ascii() {
             How::Ascii
@@ -53,22 +53,22 @@ impl Needle {
     }
 
     /// Its text, folded where capitals are not told apart.
-    pub fn text(&self) -> &str {
+    pub(super) fn text(&self) -> &str {
         &self.text
     }
 
     /// Whether it tells capitals apart.
-    pub fn is_exact(&self) -> bool {
+    pub(super) fn is_exact(&self) -> bool {
         matches!(self.how, How::Exact(_))
     }
 
     /// Whether it stands anywhere in a text.
-    pub fn is_in(&self, text: &str) -> bool {
+    pub(super) fn is_in(&self, text: &str) -> bool {
         self.find(text, 0).is_some()
     }
 
     /// Where it first stands in a text from a place on, in bytes. An empty needle stands nowhere.
-    pub fn find(&self, text: &str, from: usize) -> Option<Range<usize>> {
+    pub(super) fn find(&self, text: &str, from: usize) -> Option<Range<usize>> {
         let rest = text.get(from..)?;
         let first = *self.text.as_bytes().first()?;
         match &self.how {

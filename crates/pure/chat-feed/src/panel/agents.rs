@@ -48,6 +48,8 @@ pub struct AgentRow {
     pub depth: u16,
     /// Where it stands.
     pub state: AgentState,
+    /// Whether it is of a turn that is undone.
+    pub undone: bool,
     /// Tool calls it made, with those of its own sub-agents.
     pub steps: u32,
     /// When it began, Unix epoch in milliseconds.
@@ -125,6 +127,7 @@ fn agent(feed: &Feed, block: &Block, call: &ToolCallBlock, depth: u16) -> AgentR
                 AgentState::Stopped
             }
         },
+        undone: feed.turn(block.turn).is_undone(),
         steps: 0,
         started_ms: call.called_ms.or(block.at_ms),
         duration_ms: call.duration_ms,

@@ -1,4 +1,6 @@
 //! The plan: its newest state, and how it came to be.
+//!
+//! Of a turn that is undone no plan holds: the one that was made before it is the plan again.
 
 use chat_event::payload::PlanEntry;
 
@@ -26,7 +28,7 @@ pub struct PlanView {
 
 /// The plan of the session: its own where it has one, else its sub-agents'. `most_steps` bounds the steps it has.
 pub fn plan(feed: &Feed, most_steps: usize) -> PlanView {
-    let here = |step: &&PlanStep| feed.contains(step.block);
+    let here = |step: &&PlanStep| feed.holds_plan(step.block);
     let main = |step: &&PlanStep| feed.block(step.block).parent.is_none();
     let steps = feed.plan_steps();
     let proposed = proposed(feed);
@@ -66,7 +68,7 @@ pub fn plan(feed: &Feed, most_steps: usize) -> PlanView {
 fn proposed(feed: &Feed) -> Option<(BlockId, String)> {
     let mut rows = std::iter::successors(feed.last(), |block| feed.prev(*block));
     rows.find_map(|block| match &feed.block(block).body {
-        BlockBody::ToolCall(call) => {
+        BlockBody::ToolCall(call) if !feed.turn_of(block).is_undone() => {
             let (words, is_all) = call.proposed_plan()?;
             let words = if is_all { words } else { words + "…" };
             Some((block, words))

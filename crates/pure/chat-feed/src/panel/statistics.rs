@@ -52,6 +52,8 @@ pub struct Failure {
     pub line: String,
     /// How often in a row.
     pub count: u32,
+    /// Whether it is of a turn that is undone.
+    pub undone: bool,
 }
 
 /// A turn in figures.
@@ -192,6 +194,7 @@ pub fn statistics(feed: &Feed) -> Statistics {
             block,
             line: line_of(feed, block),
             count,
+            undone: feed.turn_of(block).is_undone(),
         })
         .collect();
     let files = super::files(feed, super::Scope::Session);

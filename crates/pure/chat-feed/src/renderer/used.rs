@@ -11,7 +11,7 @@ use super::seen::hash;
 use crate::block::{BlockBody, BlockId, TurnIdx};
 use crate::feed::UsageCounted;
 use crate::projections::summary::usage::UsageNote;
-use crate::session::{PlanChange, PlanStep};
+use crate::session::{MOST_STEPS_BACK, PlanChange, PlanStep};
 
 /// The turn of what a sub-agent used before there was any.
 const NO_TURN: u64 = u64::MAX;
@@ -113,11 +113,23 @@ impl ChatRenderer {
         self.session_changed();
     }
 
-    /// What a plan changes of the one before it in the same place.
+    /// What a plan changes of the one before it in the same place that holds, or is of the same turn.
     pub(super) fn plan_changes(&self, place: &Place, entries: &[PlanEntry]) -> Vec<PlanChange> {
-        let known = self.newest_plans.get(&place.parent);
-        let known = known.filter(|&&id| self.feed.contains(id));
-        let before = known.map(|&id| &self.feed.block(id).body);
+        let goes_on = |&id: &BlockId| {
+            let of_turn = self.feed.contains(id) && self.feed.block(id).turn == place.turn;
+            of_turn || self.feed.holds_plan(id)
+        };
+        let newest = self.newest_plans.get(&place.parent).copied();
+        let known = newest.and_then(|newest| {
+            if goes_on(&newest) {
+                return Some(newest);
+            }
+            // It is gone, or undone.
+            let steps = self.feed.plan_steps.iter().rev().take(MOST_STEPS_BACK);
+            let mut plans = steps.map(|step| step.block);
+            plans.find(|id| self.feed.block(*id).parent == place.parent && goes_on(id))
+        });
+        let before = known.map(|id| &self.feed.block(id).body);
         let before: &[PlanEntry] = match before {
             Some(BlockBody::Plan(before)) => before,
             _ => &[],

@@ -96,7 +96,7 @@ pub fn language_named(name: &str) -> Option<&'static str> {
 }
 
 /// The grammar of a file.
-pub fn language_of_path(path: &str) -> Option<&'static str> {
+pub(crate) fn language_of_path(path: &str) -> Option<&'static str> {
     let name = path
         .rsplit(['/', '\\'])
         .next()

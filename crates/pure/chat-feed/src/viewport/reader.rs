@@ -3,7 +3,7 @@
 use super::{Viewport, within};
 
 /// Within this distance the reader counts as being at the end.
-pub const NEAR_END_PX: f64 = 64.0;
+const NEAR_END_PX: f64 = 64.0;
 /// A scroll event that reports less than this, and is not the user's, is the browser's rounding.
 const ECHO_PX: f64 = 1.0;
 
@@ -125,7 +125,7 @@ impl Viewport {
         self.following
     }
 
-    /// Whether the end is within [`NEAR_END_PX`].
+    /// Whether the end is within `NEAR_END_PX`.
     #[must_use]
     pub fn at_end(&self) -> bool {
         self.space().max_list_px - self.list_top_px() <= NEAR_END_PX

@@ -1,6 +1,6 @@
 //! Where the browser's scrollbar stands for a place in a list that may be taller than any element can be.
 //!
-//! Up to [`MAX_SCROLL_PX`] the two are the same. Above, the element stays that tall and the surroundings of the
+//! Up to `MAX_SCROLL_PX` the two are the same. Above, the element stays that tall and the surroundings of the
 //! viewport keep scale 1: a small movement of the scrollbar (wheel, keys, touch) moves the list by as much, a
 //! large one (the thumb) moves it in proportion to what is left on that side. Both ends are always reached, and
 //! down is never up.
@@ -9,7 +9,7 @@
 
 /// Above this height the scroll space is compressed. CodeMirror 6 compresses above 7 million, Firefox ignores
 /// heights above 17.9 million, Chromium cuts at 33 554 428 device pixels.
-pub const MAX_SCROLL_PX: f64 = 8_000_000.0;
+const MAX_SCROLL_PX: f64 = 8_000_000.0;
 /// The tallest element of Chromium, in device pixels.
 const MAX_DEVICE_PX: f64 = 33_554_428.0;
 /// A movement within so many viewports in one event is local. A thumb moves by at least one device pixel of the

@@ -1,27 +1,176 @@
-//! Events that say all by themselves, as blocks of the transcript.
+//! Events that are entries by themselves, as blocks of the transcript.
 
-use chat_event::Json;
 use chat_event::payload::{
     PermissionRequest, PermissionResolved, Plan, PlanEntry, Question, QuestionRequest,
-    QuestionResolved, UserMessage,
+    QuestionResolved, Usage, UserMessage,
 };
+use chat_event::{ChatEvent, Json, Payload};
 
 use super::RAW_BYTES;
-use super::call::write_cut;
+use super::call::{write_cut, write_edit};
 use super::times::duration;
-use super::writer::{Writer, code, words};
+use super::transcript::Transcript;
+use super::writer::{LINE_CHARS, Writer, code, words};
 use crate::answers::told_answers;
 use crate::media::Attachment;
 use crate::projections::TextSink;
 use crate::projections::TokenCounts;
+use crate::projections::conversation::Entry;
 use crate::projections::plain::{body_text, json_text};
+use crate::projections::summary::usage::UsageNote;
+use crate::took::took_ms;
 use crate::units::grouped;
 
-pub(super) fn user_message<S: TextSink>(
-    message: &UserMessage,
-    nested: bool,
-    out: &mut Writer<'_, S>,
-) {
+/// So many questions may wait for their answers.
+const MOST_ASKED: usize = 256;
+
+impl Transcript {
+    /// What stops the work of a turn; the failure of a sub-agent does not.
+    fn note_stopped(&mut self, entry: &Entry, how: &'static str) {
+        let turn = self.turns.get_mut(&entry.turn);
+        if let Some(turn) = turn.filter(|_| entry.parent.is_none()) {
+            turn.stopped = Some(how);
+        }
+    }
+
+    /// An event that is an entry by itself.
+    pub(super) fn event<S: TextSink>(
+        &mut self,
+        entry: &Entry,
+        event: &ChatEvent,
+        out: &mut Writer<'_, S>,
+    ) {
+        match &event.payload {
+            Payload::UserMessage(message) => {
+                self.assistant_speaks = false;
+                user_message(message, event.parent_tool_call_id.is_some(), out);
+            }
+            Payload::UserAudio(audio) => {
+                self.assistant_speaks = false;
+                out.block("**User**, spoken");
+                out.quoted(|out| out.prose(&audio.transcription));
+            }
+            Payload::AgentCallback(callback) => {
+                self.assistant_speaks = false;
+                out.block(&format!(
+                    "**Callback from** {}",
+                    code(&callback.from_agent_id)
+                ));
+                out.quoted(|out| out.prose(&body_text(&callback.result)));
+            }
+            Payload::AgentSwitch(switch) => {
+                self.assistant_speaks = false;
+                out.block(&format!(
+                    "**Agent** {} takes over",
+                    code(&switch.to_agent_id)
+                ));
+            }
+            Payload::FileEdit(edit) => write_edit(out, edit),
+            Payload::TurnEnd(end) => {
+                let turn = self.turns.get(&entry.turn);
+                let turn = turn.filter(|_| entry.parent.is_none());
+                let began_ms = turn.and_then(|turn| turn.began_ms);
+                let stopped = turn.and_then(|turn| turn.stopped);
+                // Sources without times of their own have the same one everywhere.
+                let took = took_ms(end.duration_ms, began_ms, event.timestamp);
+                let told = end.usage.as_ref().and_then(|usage| usage.parse::<Usage>());
+                let mut used = self.used.remove(&entry.turn).unwrap_or_default();
+                used.take(&UsageNote::at_end(entry.turn, told.as_ref(), end.cost_usd));
+                let outcome = end.outcome.as_deref().or(stopped).unwrap_or("completed");
+                turn_end(outcome, took.filter(|&took| took > 0), used.spent(), out);
+            }
+            Payload::Interrupt(interrupt) => {
+                self.note_stopped(entry, "interrupted");
+                out.block(format!("**Interrupted** {}", code(&interrupt.reason)).trim_end());
+            }
+            Payload::ErrorEvent(error) => {
+                self.note_stopped(entry, "failed");
+                out.block(format!("**Error** {}", code(&error.code)).trim_end());
+                write_cut(out, "text", &error.message, RAW_BYTES);
+            }
+            Payload::Plan(told) => plan(told, out),
+            Payload::PermissionRequest(request) => permission_request(request, out),
+            Payload::PermissionResolved(resolved) => permission_resolved(resolved, out),
+            Payload::QuestionRequest(request) => {
+                question_request(request, out);
+                let asked = (request.request_id.clone(), request.questions.clone());
+                self.asked.push_back(asked);
+                if self.asked.len() > MOST_ASKED {
+                    self.asked.pop_front();
+                }
+            }
+            Payload::QuestionResolved(resolved) => {
+                let asked = |(id, _): &(String, _)| *id == resolved.request_id;
+                let nth = self.asked.iter().position(asked);
+                let asked = nth.and_then(|nth| self.asked.remove(nth));
+                let questions = asked.map_or_else(Vec::new, |(_, questions)| questions);
+                question_resolved(resolved, &questions, out);
+            }
+            Payload::Compaction(told) => {
+                out.block(format!("**Context compacted** {}", words(&told.trigger)).trim_end());
+                if let Some(summary) = &told.summary {
+                    out.quoted(|out| out.prose(summary));
+                }
+            }
+            Payload::Notice(notice) => {
+                let level = if notice.level == "warning" {
+                    "Warning"
+                } else {
+                    "Note"
+                };
+                if notice.text.len() > LINE_CHARS {
+                    out.block(&format!("*{level}*"));
+                    out.quoted(|out| out.prose(&notice.text));
+                } else {
+                    out.block(&format!("*{level}:* {}", words(&notice.text)));
+                }
+            }
+            Payload::AudioDone(done) => {
+                let length = done.duration_ms.map(duration).unwrap_or_default();
+                out.block(format!("*Spoken answer* {length}").trim_end());
+            }
+            Payload::SessionEnd(end) => {
+                out.block(format!("*End of the session* {}", words(&end.reason)).trim_end());
+            }
+            Payload::LogGap(gap) => {
+                let (from, to) = (gap.from, gap.to);
+                let what = if gap.n_missing() > 0 {
+                    format!("**Events {from} to {to} are lost:**")
+                } else {
+                    "**A write was cut off, no event is lost:**".to_owned()
+                };
+                out.block(&format!("{what} {}", words(&gap.why)));
+            }
+            Payload::Raw(raw) => unread(&raw.format, &raw.value, out),
+            Payload::Unknown { event_type, value } => unread(event_type, value, out),
+            Payload::Malformed {
+                event_type, value, ..
+            } => unread(event_type, value, out),
+            // Said by the heading, by the entry they are part of, or nothing to be read.
+            Payload::TurnStart(_)
+            | Payload::AssistantChunk(_)
+            | Payload::AssistantDone(_)
+            | Payload::ThinkingChunk(_)
+            | Payload::ThinkingDone(_)
+            | Payload::ToolCall(_)
+            | Payload::ToolInputChunk(_)
+            | Payload::ToolOutputChunk(_)
+            | Payload::ToolResult(_)
+            | Payload::AgentMessage(_)
+            | Payload::AudioChunk(_)
+            | Payload::SessionStart(_)
+            | Payload::SessionStatus(_)
+            | Payload::Progress(_)
+            | Payload::Usage(_)
+            | Payload::Retract(_)
+            | Payload::LogStart(_)
+            | Payload::LogEpoch(_)
+            | Payload::LogEnd(_) => {}
+        }
+    }
+}
+
+fn user_message<S: TextSink>(message: &UserMessage, nested: bool, out: &mut Writer<'_, S>) {
     out.block(if nested { "**Prompt**" } else { "**User**" });
     out.quoted(|out| {
         out.prose(&body_text(&message.text));
@@ -32,7 +181,7 @@ pub(super) fn user_message<S: TextSink>(
 }
 
 /// What came of a turn, how long it took, and what it used.
-pub(super) fn turn_end<S: TextSink>(
+fn turn_end<S: TextSink>(
     outcome: &str,
     took_ms: Option<u64>,
     (tokens, cost_usd): (Option<TokenCounts>, Option<f64>),
@@ -50,7 +199,7 @@ pub(super) fn turn_end<S: TextSink>(
     out.block(&format!("*Turn {}*", facts.join(", ")));
 }
 
-pub(super) fn plan<S: TextSink>(plan: &Plan, out: &mut Writer<'_, S>) {
+fn plan<S: TextSink>(plan: &Plan, out: &mut Writer<'_, S>) {
     let line = |entry: &PlanEntry| {
         let mark = if entry.status == "completed" {
             'x'
@@ -70,10 +219,7 @@ pub(super) fn plan<S: TextSink>(plan: &Plan, out: &mut Writer<'_, S>) {
     }
 }
 
-pub(super) fn permission_request<S: TextSink>(
-    request: &PermissionRequest,
-    out: &mut Writer<'_, S>,
-) {
+fn permission_request<S: TextSink>(request: &PermissionRequest, out: &mut Writer<'_, S>) {
     let title = request.title.as_deref().map(code).unwrap_or_default();
     let tool = code(&request.tool_name);
     out.block(format!("**Permission asked** {tool} {title}").trim_end());
@@ -82,10 +228,7 @@ pub(super) fn permission_request<S: TextSink>(
     }
 }
 
-pub(super) fn permission_resolved<S: TextSink>(
-    resolved: &PermissionResolved,
-    out: &mut Writer<'_, S>,
-) {
+fn permission_resolved<S: TextSink>(resolved: &PermissionResolved, out: &mut Writer<'_, S>) {
     let by = resolved.by.as_deref().map(words);
     let by = by.map_or_else(String::new, |by| format!(", by {by}"));
     let decision = words(&resolved.decision);
@@ -95,7 +238,7 @@ pub(super) fn permission_resolved<S: TextSink>(
     }
 }
 
-pub(super) fn question_request<S: TextSink>(request: &QuestionRequest, out: &mut Writer<'_, S>) {
+fn question_request<S: TextSink>(request: &QuestionRequest, out: &mut Writer<'_, S>) {
     for question in &request.questions {
         out.block("**Question**");
         out.quoted(|out| {
@@ -111,7 +254,7 @@ pub(super) fn question_request<S: TextSink>(request: &QuestionRequest, out: &mut
     }
 }
 
-pub(super) fn question_resolved<S: TextSink>(
+fn question_resolved<S: TextSink>(
     resolved: &QuestionResolved,
     questions: &[Question],
     out: &mut Writer<'_, S>,
@@ -138,7 +281,7 @@ pub(super) fn question_resolved<S: TextSink>(
     }
 }
 
-pub(super) fn unread<S: TextSink>(format: &str, value: &Json, out: &mut Writer<'_, S>) {
+fn unread<S: TextSink>(format: &str, value: &Json, out: &mut Writer<'_, S>) {
     out.block(format!("**Line that no rule knows** {}", code(format)).trim_end());
     write_cut(out, "json", &json_text(value), RAW_BYTES);
 }

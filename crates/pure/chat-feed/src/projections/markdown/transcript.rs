@@ -5,20 +5,15 @@ use std::collections::{HashMap, VecDeque};
 use chat_event::payload::{Question, TurnStart, Usage};
 use chat_event::{ChatEvent, Payload};
 
+use super::call;
 use super::facts::Facts;
-use super::times::duration;
 use super::writer::{Writer, code, words};
-use super::{call, event, writer};
 use crate::projections::TextSink;
 use crate::projections::conversation::{Block, Entry, EntryBody, Tree};
 use crate::projections::plain::body_text;
 use crate::projections::summary::usage::{TurnUsage, UsageNote};
 use crate::renderer::seen::hash;
 use crate::set_backs::SetBacks;
-use crate::took::took_ms;
-
-/// So many questions may wait for their answers.
-const MOST_ASKED: usize = 256;
 
 /// Lines that no rule knows are shown up to here.
 pub(super) const RAW_BYTES: usize = 2 * 1024;
@@ -31,11 +26,11 @@ pub(super) struct Transcript {
     n_turns: u32,
     pub(super) turn: Option<u64>,
     /// The turns that have a heading: two may be open, and what is said of one comes between what is said of the other.
-    turns: HashMap<u64, TurnFacts>,
+    pub(super) turns: HashMap<u64, TurnFacts>,
     /// What responses used, of turns whose end is not written yet.
     pub(super) used: HashMap<u64, TurnUsage>,
     /// Whether the last that was said was said by the assistant, so that its name need not be said again.
-    assistant_speaks: bool,
+    pub(super) assistant_speaks: bool,
     /// Which turns the user went back behind.
     pub(super) set_backs: SetBacks<u64, u64>,
     /// Questions that wait for their answers, by their request.
@@ -44,12 +39,12 @@ pub(super) struct Transcript {
 
 /// What is known of a turn beside its entries.
 #[derive(Debug)]
-struct TurnFacts {
+pub(super) struct TurnFacts {
     number: u32,
     /// When it began, where an event says so by itself.
-    began_ms: Option<i64>,
+    pub(super) began_ms: Option<i64>,
     /// What ended its work, as its end would say it.
-    stopped: Option<&'static str>,
+    pub(super) stopped: Option<&'static str>,
 }
 
 impl Transcript {
@@ -180,149 +175,6 @@ impl Transcript {
         let of_agent = event.parent_tool_call_id.is_some();
         let note = UsageNote::of(turn, response, of_agent, usage, event.timestamp);
         self.used.entry(turn).or_default().take(&note);
-    }
-
-    /// What stops the work of a turn; the failure of a sub-agent does not.
-    fn note_stopped(&mut self, entry: &Entry, how: &'static str) {
-        let turn = self.turns.get_mut(&entry.turn);
-        if let Some(turn) = turn.filter(|_| entry.parent.is_none()) {
-            turn.stopped = Some(how);
-        }
-    }
-
-    pub(super) fn event<S: TextSink>(
-        &mut self,
-        entry: &Entry,
-        event: &ChatEvent,
-        out: &mut Writer<'_, S>,
-    ) {
-        match &event.payload {
-            Payload::UserMessage(message) => {
-                self.assistant_speaks = false;
-                event::user_message(message, event.parent_tool_call_id.is_some(), out);
-            }
-            Payload::UserAudio(audio) => {
-                self.assistant_speaks = false;
-                out.block("**User**, spoken");
-                out.quoted(|out| out.prose(&audio.transcription));
-            }
-            Payload::AgentCallback(callback) => {
-                self.assistant_speaks = false;
-                out.block(&format!(
-                    "**Callback from** {}",
-                    code(&callback.from_agent_id)
-                ));
-                out.quoted(|out| out.prose(&body_text(&callback.result)));
-            }
-            Payload::AgentSwitch(switch) => {
-                self.assistant_speaks = false;
-                out.block(&format!(
-                    "**Agent** {} takes over",
-                    code(&switch.to_agent_id)
-                ));
-            }
-            Payload::FileEdit(edit) => call::write_edit(out, edit),
-            Payload::TurnEnd(end) => {
-                let turn = self.turns.get(&entry.turn);
-                let turn = turn.filter(|_| entry.parent.is_none());
-                let began_ms = turn.and_then(|turn| turn.began_ms);
-                let stopped = turn.and_then(|turn| turn.stopped);
-                // Sources without times of their own have the same one everywhere.
-                let took = took_ms(end.duration_ms, began_ms, event.timestamp);
-                let told = end.usage.as_ref().and_then(|usage| usage.parse::<Usage>());
-                let mut used = self.used.remove(&entry.turn).unwrap_or_default();
-                used.take(&UsageNote::at_end(entry.turn, told.as_ref(), end.cost_usd));
-                let outcome = end.outcome.as_deref().or(stopped).unwrap_or("completed");
-                event::turn_end(outcome, took.filter(|&took| took > 0), used.spent(), out);
-            }
-            Payload::Interrupt(interrupt) => {
-                self.note_stopped(entry, "interrupted");
-                out.block(format!("**Interrupted** {}", code(&interrupt.reason)).trim_end());
-            }
-            Payload::ErrorEvent(error) => {
-                self.note_stopped(entry, "failed");
-                out.block(format!("**Error** {}", code(&error.code)).trim_end());
-                call::write_cut(out, "text", &error.message, RAW_BYTES);
-            }
-            Payload::Plan(told) => event::plan(told, out),
-            Payload::PermissionRequest(request) => event::permission_request(request, out),
-            Payload::PermissionResolved(resolved) => event::permission_resolved(resolved, out),
-            Payload::QuestionRequest(request) => {
-                event::question_request(request, out);
-                let asked = (request.request_id.clone(), request.questions.clone());
-                self.asked.push_back(asked);
-                if self.asked.len() > MOST_ASKED {
-                    self.asked.pop_front();
-                }
-            }
-            Payload::QuestionResolved(resolved) => {
-                let asked = |(id, _): &(String, _)| *id == resolved.request_id;
-                let nth = self.asked.iter().position(asked);
-                let asked = nth.and_then(|nth| self.asked.remove(nth));
-                let questions = asked.map_or_else(Vec::new, |(_, questions)| questions);
-                event::question_resolved(resolved, &questions, out);
-            }
-            Payload::Compaction(told) => {
-                out.block(format!("**Context compacted** {}", words(&told.trigger)).trim_end());
-                if let Some(summary) = &told.summary {
-                    out.quoted(|out| out.prose(summary));
-                }
-            }
-            Payload::Notice(notice) => {
-                let level = if notice.level == "warning" {
-                    "Warning"
-                } else {
-                    "Note"
-                };
-                if notice.text.len() > writer::LINE_CHARS {
-                    out.block(&format!("*{level}*"));
-                    out.quoted(|out| out.prose(&notice.text));
-                } else {
-                    out.block(&format!("*{level}:* {}", words(&notice.text)));
-                }
-            }
-            Payload::AudioDone(done) => {
-                let length = done.duration_ms.map(duration).unwrap_or_default();
-                out.block(format!("*Spoken answer* {length}").trim_end());
-            }
-            Payload::SessionEnd(end) => {
-                out.block(format!("*End of the session* {}", words(&end.reason)).trim_end());
-            }
-            Payload::LogGap(gap) => {
-                let (from, to) = (gap.from, gap.to);
-                let what = if gap.n_missing() > 0 {
-                    format!("**Events {from} to {to} are lost:**")
-                } else {
-                    "**A write was cut off, no event is lost:**".to_owned()
-                };
-                out.block(&format!("{what} {}", words(&gap.why)));
-            }
-            Payload::Raw(raw) => event::unread(&raw.format, &raw.value, out),
-            Payload::Unknown { event_type, value } => event::unread(event_type, value, out),
-            Payload::Malformed {
-                event_type, value, ..
-            } => event::unread(event_type, value, out),
-            // Said by the heading, by the entry they are part of, or nothing to be read.
-            Payload::TurnStart(_)
-            | Payload::AssistantChunk(_)
-            | Payload::AssistantDone(_)
-            | Payload::ThinkingChunk(_)
-            | Payload::ThinkingDone(_)
-            | Payload::ToolCall(_)
-            | Payload::ToolInputChunk(_)
-            | Payload::ToolOutputChunk(_)
-            | Payload::ToolResult(_)
-            | Payload::AgentMessage(_)
-            | Payload::AudioChunk(_)
-            | Payload::SessionStart(_)
-            | Payload::SessionStatus(_)
-            | Payload::Progress(_)
-            | Payload::Usage(_)
-            | Payload::Retract(_)
-            | Payload::LogStart(_)
-            | Payload::LogEpoch(_)
-            | Payload::LogEnd(_) => {}
-        }
     }
 }
 
