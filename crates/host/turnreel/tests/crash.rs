@@ -350,15 +350,9 @@ fn a_kill_at_each_call_that_changes_a_file_loses_nothing() {
     assert!(n_killed >= times.len() as u64, "{n_killed}");
 }
 
-/// Ends what runs under `strace`: the tracer's own end would leave it running.
+/// Ends what runs under `strace`, and waits for it.
 fn end_traced(server: &mut Server) {
-    let children = format!("/proc/{0}/task/{0}/children", server.child.id());
-    for pid in std::fs::read_to_string(children)
-        .unwrap_or_default()
-        .split_whitespace()
-    {
-        let _ = Command::new("kill").args(["-KILL", pid]).output();
-    }
+    server.kill_traced();
     let _ = server.child.wait();
 }
 

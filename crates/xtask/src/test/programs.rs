@@ -1,6 +1,7 @@
 //! The test programs that need no browser, two at a time: some compute, others mostly wait for servers and timers.
 
 use std::collections::VecDeque;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -192,22 +193,50 @@ fn ended(
         let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
         command.env(THREADS, (n_cores * AT_ONCE).to_string());
     }
-    match command.output() {
-        Ok(output) => {
-            let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
-            if !output.status.success() {
+    match output_of(&mut command, &program.executable) {
+        Ok((mut said, errors, succeeded)) => {
+            if !succeeded {
                 // It is long, and only of use then.
-                said.push_str(&String::from_utf8_lossy(&output.stderr));
+                said.push_str(&errors);
             }
-            (said, output.status.success())
+            (said, succeeded)
         }
         Err(why) => (format!("could not be started: {why}\n"), false),
     }
 }
 
+/// What a command says on its two outputs, and whether all was well. It goes to files and not through pipes: what a test that
+/// failed leaves running would hold a pipe open for ever.
+fn output_of(command: &mut Command, beside: &Path) -> std::io::Result<(String, String, bool)> {
+    let paths = ["stdout", "stderr"].map(|name| beside.with_extension(name));
+    command.stdout(File::create(&paths[0])?);
+    command.stderr(File::create(&paths[1])?);
+    let status = command.status()?;
+    let [said, errors] = paths.map(|path| {
+        let text = std::fs::read(&path).unwrap_or_default();
+        let _ = std::fs::remove_file(&path);
+        String::from_utf8_lossy(&text).into_owned()
+    });
+    Ok((said, errors, status.success()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_left_running_holds_nobody() {
+        let dir = std::env::temp_dir().join(format!("turnreel-xtask-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).expect("a folder for what is said");
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo said; echo wrong >&2; sleep 60 & exit 3"]);
+        let began = std::time::Instant::now();
+        let (said, errors, succeeded) =
+            output_of(&mut command, &dir.join("program")).expect("a shell runs");
+        assert_eq!((&*said, &*errors, succeeded), ("said\n", "wrong\n", false));
+        assert!(began.elapsed() < std::time::Duration::from_secs(50));
+        std::fs::remove_dir_all(&dir).expect("nobody else has it");
+    }
 
     #[test]
     fn cargo_tells_of_test_programs_among_other_things() {

@@ -260,8 +260,20 @@ impl Server {
     }
 }
 
+impl Server {
+    /// Kills what runs under it where it is `strace`: the tracer's own end would leave that running.
+    pub(crate) fn kill_traced(&self) {
+        let children = format!("/proc/{0}/task/{0}/children", self.child.id());
+        let children = std::fs::read_to_string(children).unwrap_or_default();
+        for pid in children.split_whitespace() {
+            let _ = Command::new("kill").args(["-KILL", pid]).output();
+        }
+    }
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
+        self.kill_traced();
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
