@@ -223,39 +223,44 @@ fn no_page_of_a_server_is_held_for_the_rest() {
 
 #[test]
 fn neither_a_slow_device_nor_a_slow_link_is_held_for_the_rest() {
-    // What is written in a log decides what is run, too: this one is of those by which it was noted. What goes on in the
-    // background, as in `bash`, is of the rest while such a log is half read.
-    let story = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/tests/sessions/parallel/events.jsonl"
-    );
-    let story = std::fs::read_to_string(story).expect("a session of the tests");
-    on_stage(
-        "rest_slowly",
-        FEED,
-        vec![("/log.jsonl", story)],
-        async |stage| {
-            let slowly = format!("/log.jsonl{SLOWLY}");
-            for (address, times) in [("/log.jsonl", 4.0), (&slowly, 1.0)] {
-                let mut held = Vec::new();
-                // What is shown of a log that is half read is by chance of the rest; what always runs may not.
-                for _ in 0..8 {
-                    stage.tab.slow_down(times).await;
-                    stage.enter().await;
-                    stage.show(address).await;
-                    stage.tab.slow_down(1.0).await;
-                    held = held_for_rest(&stage.tab).await;
-                    if held.is_empty() {
-                        break;
-                    }
+    // What is written in a log decides what is run, too: these are of those by which it was noted. What goes on beside other
+    // calls, as in `bash` and `parallel`, is of the rest while such a log is half read.
+    let stories = [
+        ("/edit.jsonl", "read-edit"),
+        ("/agent.jsonl", "subagent"),
+        ("/list.jsonl", "todos"),
+    ];
+    let files = stories.map(|(address, name)| {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sessions");
+        let story = std::fs::read_to_string(format!("{folder}/{name}/events.jsonl"));
+        (address, story.expect("a session of the tests"))
+    });
+    on_stage("rest_slowly", FEED, files.to_vec(), async |stage| {
+        let ways = stories.iter().flat_map(|(address, _)| {
+            [
+                ((*address).to_owned(), 4.0),
+                (format!("{address}{SLOWLY}"), 1.0),
+            ]
+        });
+        for (address, times) in ways {
+            let mut held = Vec::new();
+            // What is shown of a log that is half read is by chance of the rest; what always runs may not.
+            for _ in 0..8 {
+                stage.tab.slow_down(times).await;
+                stage.enter().await;
+                stage.show(&address).await;
+                stage.tab.slow_down(1.0).await;
+                held = held_for_rest(&stage.tab).await;
+                if held.is_empty() {
+                    break;
                 }
-                assert!(
-                    held.is_empty(),
-                    "{address}: no request that the page waits for; `cargo xtask calls` helps"
-                );
             }
-        },
-    );
+            assert!(
+                held.is_empty(),
+                "{address}: no request that the page waits for; `cargo xtask calls` helps"
+            );
+        }
+    });
 }
 
 #[test]
