@@ -12,6 +12,7 @@ use crate::reader::Context;
 use crate::recent::{LATE_LARGE, Recent};
 use crate::speech::Kind;
 use crate::track::{Said, Track, ended};
+use crate::value::str_of;
 
 /// What is open in a run.
 #[derive(Debug)]
@@ -142,6 +143,35 @@ impl RunTrack {
             let part = self.next_part(response, Kind::Thinking);
             self.track.thought(emitter, response, part, text, redacted);
         }
+    }
+
+    /// A block of an assistant's message as the Messages API has them, calls apart: a text, a thought, or what no rule knows.
+    /// Whether it is a text.
+    pub(crate) fn block(
+        &mut self,
+        emitter: &mut Emitter,
+        response: &str,
+        format: &str,
+        block: &Value,
+    ) -> bool {
+        if let Some(text) = block.as_str() {
+            self.text(emitter, response, text);
+            return true;
+        }
+        let kind = str_of(block, "type");
+        match kind {
+            Some("text") => self.text(emitter, response, str_of(block, "text").unwrap_or("")),
+            Some("thinking") => {
+                let text = str_of(block, "thinking").unwrap_or("");
+                self.thought(emitter, response, text, false);
+            }
+            Some("redacted_thinking") => self.thought(emitter, response, "", true),
+            _ => {
+                let place = self.track.place().in_response(response);
+                emitter.raw(&place, format, kind.unwrap_or("block"), block);
+            }
+        }
+        kind == Some("text")
     }
 
     /// The turn is over.

@@ -167,18 +167,7 @@ impl ClineSession {
         }
         let (mut speaks, mut calls) = (false, false);
         for block in blocks {
-            let run = &mut self.talk.run;
-            match str_of(block, "type").or(block.as_str().map(|_| "text")) {
-                Some("text") => {
-                    let text = block.as_str().or_else(|| str_of(block, "text"));
-                    speaks = true;
-                    run.text(emitter, &response, text.unwrap_or(""));
-                }
-                Some("thinking") => {
-                    let text = str_of(block, "thinking").unwrap_or("");
-                    run.thought(emitter, &response, text, false);
-                }
-                Some("redacted_thinking") => run.thought(emitter, &response, "", true),
+            match str_of(block, "type") {
                 Some("tool_use") if text_of(block, "id").is_some() => {
                     calls = true;
                     let id = str_of(block, "id").unwrap_or("");
@@ -186,10 +175,7 @@ impl ClineSession {
                     let args = block.get("input").unwrap_or(&Value::Null);
                     self.talk.call(emitter, &response, id, name, args);
                 }
-                kind => {
-                    let place = run.track.place().in_response(&response);
-                    emitter.raw(&place, FORMAT, kind.unwrap_or("block"), block);
-                }
+                _ => speaks |= self.talk.run.block(emitter, &response, FORMAT, block),
             }
         }
         if let Some(usage) = message
