@@ -14,6 +14,7 @@ use crate::server::{self, Server};
 use crate::shared::shared;
 use crate::site::{SLOWLY, Site};
 use crate::stage::on_own_site_within;
+use crate::streamed_logs::{stored_log_of, streamed_log_of};
 use crate::{FEED, SHORT};
 
 /// The file that is written, a byte for each block of the program: whether it was run.
@@ -288,6 +289,21 @@ fn what_is_run_first_is_noted() {
     let mut files = vec![
         ("/made.jsonl", jsonl, log_of("made", 40).into_bytes()),
         ("/long.jsonl", jsonl, long.into_bytes()),
+        (
+            "/streamed.jsonl",
+            jsonl,
+            streamed_log_of("streamed", 1).into_bytes(),
+        ),
+        (
+            "/stored.jsonl",
+            jsonl,
+            stored_log_of("stored", 9).into_bytes(),
+        ),
+        (
+            "/streamed-on.jsonl",
+            jsonl,
+            streamed_log_of("streamed-on", 9).into_bytes(),
+        ),
         ("/damaged.jsonl", jsonl, damaged.into_bytes()),
         ("/empty.jsonl", jsonl, Vec::new()),
         (
@@ -318,7 +334,7 @@ fn what_is_run_first_is_noted() {
         path.ends_with(".jsonl") && !["/damaged.jsonl", "/empty.jsonl"].contains(&path.as_str())
     });
     // The made ones last: they are what other pages are given, too.
-    logs.rotate_left(2);
+    logs.rotate_left(5);
     let noted = Mutex::new(Noted::default());
     std::thread::scope(|scope| {
         for beside in 0..N_SIDE_BY_SIDE {

@@ -26,6 +26,8 @@ mod site;
 mod stage;
 #[path = "../support/stories.rs"]
 mod stories;
+#[path = "../support/streamed_logs.rs"]
+mod streamed_logs;
 #[path = "../support/webdriver.rs"]
 mod webdriver;
 

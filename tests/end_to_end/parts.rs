@@ -7,6 +7,7 @@ use crate::server::{Server, exchange};
 use crate::sessions::with_server;
 use crate::site::SLOWLY;
 use crate::stage::{Stage, on_stage};
+use crate::streamed_logs::{stored_log_of, streamed_log_of};
 use crate::{FEED, SHORT};
 
 /// So many bytes, packed, are fetched of the program before the first rows of a ChatEvent log, at most.
@@ -250,6 +251,34 @@ fn neither_a_slow_device_nor_a_slow_link_is_held_for_the_rest() {
                 stage.enter().await;
                 stage.show(&address).await;
                 stage.tab.slow_down(1.0).await;
+                held = held_for_rest(&stage.tab).await;
+                if held.is_empty() {
+                    break;
+                }
+            }
+            assert!(
+                held.is_empty(),
+                "{address}: no request that the page waits for; `cargo xtask calls` helps"
+            );
+        }
+    });
+}
+
+/// Logs that were written while an agent worked hold its texts piece by piece, and their rows change while they are read.
+#[test]
+fn a_log_of_pieces_does_not_hold_the_page_for_the_rest() {
+    let files = [
+        ("/one.jsonl", streamed_log_of("one", 1)),
+        ("/several.jsonl", streamed_log_of("several", 9)),
+        ("/stored.jsonl", stored_log_of("stored", 9)),
+    ];
+    on_stage("rest_of_pieces", FEED, files.to_vec(), async |stage| {
+        for (address, _) in &files {
+            let mut held = Vec::new();
+            // What a busy machine makes the page run now and then may be of the rest; what it always runs may not.
+            for _ in 0..5 {
+                stage.enter().await;
+                stage.show(address).await;
                 held = held_for_rest(&stage.tab).await;
                 if held.is_empty() {
                     break;
