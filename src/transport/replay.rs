@@ -32,6 +32,9 @@ pub(super) const PACKED_ANEW: &str = "Copy the file again, or pack it anew.";
 /// So much the page reads itself, for its first rows and for what is short; a worker goes on with what is longer, or a part
 /// is waited for. As soon as a slice is over the fewer are enough.
 const OWN_BYTES: Range<u64> = 64 * 1024..256 * 1024;
+/// So much the page reads itself of what nobody told the length of: most of that is short, as what a server packs on its
+/// way. The program of a worker would be fetched for nothing (840 KB).
+const UNTOLD_BYTES: Range<u64> = 512 * 1024..1024 * 1024;
 /// All that comes.
 const ALL: Range<u64> = u64::MAX..u64::MAX;
 /// What is shorter is read before a worker has begun.
@@ -70,6 +73,13 @@ async fn read(source: Source, limits: Limits, sink: &Sink) {
     if is_short {
         sink(Update::Soon);
     }
+    reading.is_summed = !is_short;
+    if !is_short && bytes.byte_len().is_none() {
+        let read = reading.read(&mut bytes, sink, UNTOLD_BYTES).await;
+        if read == Stopped::AtEnd {
+            return;
+        }
+    }
     // It begins while the page reads its part.
     let aside = match is_short {
         true => None,
@@ -80,6 +90,7 @@ async fn read(source: Source, limits: Limits, sink: &Sink) {
         ),
     };
     let Some(aside) = aside else {
+        reading.is_summed = false;
         let unwatched = match is_short {
             true => SHORT_BYTES..SHORT_BYTES,
             false => OWN_BYTES,
@@ -100,6 +111,7 @@ async fn read(source: Source, limits: Limits, sink: &Sink) {
                 return;
             };
             reading.hands_over = false;
+            reading.is_summed = false;
             if reading.pass_taken(&mut bytes).await {
                 return reading.read_all(&mut bytes, OWN_BYTES, limits, sink).await;
             }

@@ -216,6 +216,49 @@ async fn wait_until_read(tab: &Tab) {
         .await;
 }
 
+/// Logs that come without a length, as those do that a server packs on their way.
+const UNTOLD: &str = "
+    const told = window.fetch;
+    window.fetch = async (address, options) => {
+        const answer = await told(address, options);
+        return String(address).endsWith('-log') ? new Response(answer.body, { headers: { 'content-type': 'application/x-ndjson' } }) : answer;
+    };";
+
+#[test]
+fn a_log_of_which_nobody_told_the_length_has_a_worker_once_it_proves_long() {
+    let jsonl = "application/x-ndjson";
+    let (short, long) = (log_of(200), log_of(5_000));
+    assert!(short.len() < 512 * 1024, "{} bytes", short.len());
+    let n_events = long.lines().count();
+    let files = vec![
+        ("/short-log", jsonl, short.into_bytes()),
+        ("/long-log", jsonl, long.into_bytes()),
+    ];
+    let feed = "<agent-feed></agent-feed>";
+    on_own_site("untold", feed, files, async |_: Site, tab| {
+        tab.run(&format!("{WORKERS} {PATIENCE} {UNTOLD}")).await;
+        tab.run("__test.feed().setAttribute('src', '/short-log')")
+            .await;
+        wait_until_read(&tab).await;
+        assert_eq!(tab.eval::<u64>("__readers.begun").await, 0, "it is short");
+        // The worker tells the rest; it says nothing, and the page goes on behind what it has.
+        for (number, mode) in (1..).zip(["", "dumb"]) {
+            tab.run(&format!(
+                "__test.feed().clear(); __test.feed().removeAttribute('src'); __readers.mode = '{mode}';
+                 __test.feed().setAttribute('src', '/long-log')"
+            ))
+            .await;
+            wait_until_read(&tab).await;
+            assert_eq!(tab.eval::<u64>("__readers.begun").await, number, "{mode}");
+            let n_shown: usize = tab.eval("__test.feed().eventCount").await;
+            assert_eq!(
+                n_shown, n_events,
+                "{mode}: nothing is lost and nothing twice"
+            );
+        }
+    });
+}
+
 #[test]
 fn the_page_ends_its_own_request_where_a_worker_is_to_read_on() {
     let log = log_of(60_000);

@@ -46,11 +46,13 @@ pub(super) struct Reading {
     pub(super) watch: Option<Box<dyn Watch>>,
     /// Whether another reads on.
     pub(super) hands_over: bool,
+    /// Whether another may have to pass by what it took.
+    pub(super) is_summed: bool,
     /// The bytes that came last, and how many of them were taken.
     piece: (Vec<u8>, usize),
     /// How many bytes it took, unpacked.
     n_taken: u64,
-    /// Of those that another may have to pass by.
+    /// Of those, where they are summed.
     sum: StableHash,
     /// How many events they gave.
     pub(super) n_events: usize,
@@ -66,6 +68,7 @@ impl Reading {
             arrival_ms,
             watch: None,
             hands_over: false,
+            is_summed: false,
             piece: Default::default(),
             n_taken: 0,
             sum: StableHash::default(),
@@ -231,7 +234,7 @@ impl Reading {
                 let step = &piece[at..piece.len().min(at + STEP_BYTES)];
                 at += step.len();
                 self.n_taken += step.len() as u64;
-                if self.hands_over {
+                if self.is_summed {
                     self.sum.take(step);
                 }
                 if let Err(failure) = self.reader.push(step, self.arrival_ms, &mut events) {
