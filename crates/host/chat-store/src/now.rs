@@ -7,11 +7,11 @@ mod background;
 mod whole;
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use chat_event::payload::{PermissionOption, QuestionOption, ToolCall};
 use chat_event::shell::script_of;
-use chat_event::{ChatEvent, Payload, Took};
+use chat_event::{ChatEvent, Payload, SetBack, Took};
 use serde::{Deserialize, Serialize};
 
 use crate::blobs::sha256_hex;
@@ -161,6 +161,7 @@ impl Now {
                     is_of_it && !(is_free && turn_id.is_some())
                 });
             }
+            Payload::Notice(notice) => self.turns_are_undone(&SetBack::undone_by(notice)),
             // The end of an earlier run, or of a sub-agent's session, ends nothing of this one.
             Payload::SessionEnd(_) if took.is_past || event.parent_tool_call_id.is_some() => {}
             Payload::SessionEnd(_) => {
@@ -180,6 +181,15 @@ impl Now {
         }
         let turn_id = turn_of(event);
         self.turns_are_over(&|of, _| of.is_some() && *of != turn_id);
+    }
+
+    /// As in the feed: nothing of turns that the user went back behind runs or waits, though their end was not told.
+    fn turns_are_undone(&mut self, ids: &[String]) {
+        if ids.is_empty() {
+            return;
+        }
+        let undone: BTreeSet<_> = ids.iter().map(|id| kept_name(id)).collect();
+        self.turns_are_over(&|of, _| of.as_deref().is_some_and(|of| undone.contains(of)));
     }
 
     /// How many requests wait.

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use crate::support;
 use crate::support::dice::Dice;
 use chat_event::payload::{
-    AssistantChunk, ErrorEvent, Interrupt, PermissionRequest, PermissionResolved, SessionEnd,
-    SessionStart, SessionStatus, ToolCall, ToolResult, TurnEnd, TurnStart, UserMessage,
+    AssistantChunk, ErrorEvent, Interrupt, Notice, PermissionRequest, PermissionResolved,
+    QuestionRequest, SessionEnd, SessionStart, SessionStatus, ToolCall, ToolResult, TurnEnd,
+    TurnStart, UserMessage,
 };
-use chat_event::{ChatEvent, Payload};
+use chat_event::{ChatEvent, Payload, SetBack};
 use chat_feed::panel::statistics;
 use chat_feed::projections::trace::{ToolTrace, Verbosity};
 use chat_feed::projections::{SessionOutcome, SessionSummarizer};
@@ -205,7 +206,7 @@ fn all_say_the_same_of_whatever_is_told() {
             let outcome = ["completed", "interrupted", "failed"][dice.between(0, 3) as usize];
             let status = ["busy", "idle", "retrying"][dice.between(0, 3) as usize];
             let call_id = format!("c{}", dice.between(0, 3));
-            let payload: Payload = match dice.between(0, 16) {
+            let payload: Payload = match dice.between(0, 17) {
                 0 | 1 => TurnStart::default().into(),
                 2 | 3 => UserMessage::default().into(),
                 4 | 5 => AssistantChunk::default().into(),
@@ -233,6 +234,11 @@ fn all_say_the_same_of_whatever_is_told() {
                 12 => ErrorEvent::default().into(),
                 13 => SessionEnd::default().into(),
                 14 => SessionStart::default().into(),
+                15 => set_back(SetBack {
+                    left: vec![format!("t{}", dice.between(0, 4))],
+                    cleared: dice.between(0, 3) == 0,
+                    ..SetBack::default()
+                }),
                 _ => SessionStatus {
                     status: status.to_owned(),
                     ..SessionStatus::default()
@@ -250,6 +256,97 @@ fn all_say_the_same_of_whatever_is_told() {
             everywhere.take(&event, &round);
         }
     }
+}
+
+/// The notice that says it.
+fn set_back(told: SetBack) -> Payload {
+    let mut notice = Notice::default();
+    told.write(&mut notice.extra);
+    notice.into()
+}
+
+/// Who went back behind a turn whose end nobody told waits for nothing of it, and answers nothing that was asked in it.
+#[test]
+fn all_say_the_same_of_a_turn_that_was_left() {
+    let event = |nth: usize, turn: &str, payload: Payload| {
+        let mut event = ChatEvent::new(format!("e{nth}"), nth as i64, "s1", payload);
+        event.turn_id = Some(turn.to_owned()).filter(|it| !it.is_empty());
+        event
+    };
+    let begun = || -> Vec<(&str, Payload)> {
+        let call = ToolCall {
+            tool_call_id: "c".to_owned(),
+            ..ToolCall::default()
+        };
+        let permission = PermissionRequest {
+            request_id: "p".to_owned(),
+            tool_call_id: Some("c".to_owned()),
+            ..PermissionRequest::default()
+        };
+        let question = QuestionRequest {
+            request_id: "q".to_owned(),
+            ..QuestionRequest::default()
+        };
+        // As a hook asks that runs beside the session.
+        let of_no_turn = PermissionRequest {
+            request_id: "hook".to_owned(),
+            tool_name: "hook".to_owned(),
+            ..PermissionRequest::default()
+        };
+        vec![
+            ("t1", UserMessage::default().into()),
+            ("t1", AssistantChunk::default().into()),
+            ("t1", TurnEnd::default().into()),
+            ("t2", UserMessage::default().into()),
+            ("t2", call.into()),
+            ("t2", permission.into()),
+            ("t2", question.into()),
+            ("", of_no_turn.into()),
+        ]
+    };
+    let after = |told: SetBack, more: Vec<(&str, Payload)>| {
+        let what = format!("{told:?}");
+        let mut everywhere = Everywhere::of("s1");
+        let told = std::iter::once(("", set_back(told)));
+        let events = begun().into_iter().chain(told).chain(more);
+        for (nth, (turn, payload)) in events.enumerate() {
+            everywhere.take(&event(nth, turn, payload), &what);
+            assert_eq!(everywhere.feed.check(), Ok(()), "{what}");
+            let row = everywhere.list.summary();
+            assert_eq!(row.asks, everywhere.feed.waiting_asks(), "{what}");
+        }
+        let row = everywhere.list.summary();
+        let runs = row.doing.is_some();
+        (row.asks, runs, row.status.clone(), row.outcome.clone())
+    };
+    let left = |turns: &[&str]| SetBack {
+        left: turns.iter().map(|it| (*it).to_owned()).collect(),
+        ..SetBack::default()
+    };
+    let stands = |asks: usize, runs: bool, status: &str, outcome: Option<&str>| {
+        (asks, runs, status.to_owned(), outcome.map(str::to_owned))
+    };
+    let stopped = stands(1, false, "idle", Some("interrupted"));
+    assert_eq!(after(left(&["t2"]), vec![]), stopped);
+    assert_eq!(after(left(&["t1", "t2"]), vec![]), stopped);
+    // What stays goes on, and so does what a context that was made shorter left.
+    let as_before = stands(3, true, "busy", None);
+    assert_eq!(after(left(&["t1"]), vec![]), as_before);
+    let cleared = SetBack {
+        cleared: true,
+        ..left(&["t2"])
+    };
+    assert_eq!(after(cleared, vec![]), as_before);
+    // Its end may still be told, and the session goes on.
+    let end: Payload = TurnEnd {
+        outcome: Some("failed".to_owned()),
+        ..TurnEnd::default()
+    }
+    .into();
+    let failed = stands(1, false, "idle", Some("failed"));
+    assert_eq!(after(left(&["t2"]), vec![("t2", end)]), failed);
+    let next = vec![("t3", UserMessage::default().into())];
+    assert_eq!(after(left(&["t2"]), next), stands(1, false, "busy", None));
 }
 
 /// What a sub-agent asks that was left to the background waits, whatever turn ends; and no longer than the sub-agent works.

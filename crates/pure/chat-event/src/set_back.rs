@@ -54,6 +54,17 @@ impl SetBack {
         })
     }
 
+    /// The turns that the user went back behind, as a notice tells it: whatever was open in them is over, also where nobody
+    /// said so. What a conversation that began anew left is not among them: a context is made shorter while a turn goes on.
+    pub fn undone_by(notice: &Notice) -> Vec<String> {
+        // Most have no more to say.
+        if notice.extra.is_empty() {
+            return Vec::new();
+        }
+        let told = SetBack::of(notice).filter(|told| !told.cleared);
+        told.map_or_else(Vec::new, |told| told.left)
+    }
+
     /// Gives the turns that a notice names other ids, where turns are named otherwise.
     pub fn rename(notice: &mut Notice, name: impl FnMut(&mut String)) {
         let Some(before) = SetBack::of(notice) else {

@@ -6,6 +6,7 @@
 //! | a turn begins that is the newest | busy, no outcome |
 //! | its end | idle, with its outcome; a guessed end gives way to one that is told |
 //! | its interrupt, its error | idle, with that outcome |
+//! | that the user went back behind it | idle; it is interrupted where something of it ran, else completed |
 //! | a call behind its error | busy, no outcome |
 //! | its work, while the session rests or is over | busy, no outcome |
 //! | a status | as it says |
@@ -24,8 +25,8 @@ mod times;
 
 use serde::{Deserialize, Serialize};
 
-use crate::payload::{SessionStart, TurnEnd};
-use crate::{ChatEvent, Payload, stable_hash};
+use crate::payload::{Notice, SessionStart, TurnEnd};
+use crate::{ChatEvent, Payload, SetBack, stable_hash};
 use newest::Turn;
 pub use states::{Outcome, Status};
 use times::Times;
@@ -181,16 +182,16 @@ impl Standing {
             Payload::TurnEnd(end) if is_newest => self.end_turn(end, at_ms, is_past),
             _ if is_past => {}
             Payload::SessionEnd(_) => {
-                if self.is_in_turn() {
-                    self.outcome = Some(match self.calls.is_empty() && !self.writes {
-                        true => Outcome::Completed,
-                        false => Outcome::Interrupted,
-                    });
-                }
+                self.leave_turn();
                 self.status = Status::Ended;
-                self.turn = None;
-                self.nothing_runs();
                 self.times.is_over(at_ms);
+            }
+            Payload::Notice(notice) if self.turn.is_some() && self.is_newest_undone(notice) => {
+                self.leave_turn();
+                self.times.ends(at_ms);
+                if self.status != Status::Ended {
+                    self.status = Status::Idle;
+                }
             }
             Payload::SessionStart(_) if self.status == Status::Ended => self.status = Status::Idle,
             Payload::Interrupt(_) if is_newest => {
@@ -258,6 +259,24 @@ impl Standing {
         self.outcome = Some(how);
         self.nothing_runs();
         self.times.ends(at_ms);
+    }
+
+    /// The newest turn goes on no more, though its end was not told.
+    fn leave_turn(&mut self) {
+        if self.is_in_turn() {
+            self.outcome = Some(match self.calls.is_empty() && !self.writes {
+                true => Outcome::Completed,
+                false => Outcome::Interrupted,
+            });
+        }
+        self.turn = None;
+        self.nothing_runs();
+    }
+
+    /// Whether the user went back behind the newest turn, as a notice tells it.
+    fn is_newest_undone(&self, notice: &Notice) -> bool {
+        let mut undone = SetBack::undone_by(notice).into_iter();
+        undone.any(|id| Some(name_of(&id)) == self.newest)
     }
 
     /// What was told to have ended goes on with its newest turn.

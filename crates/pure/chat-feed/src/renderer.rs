@@ -108,6 +108,8 @@ pub struct ChatRenderer {
     open_sides: OpenSides,
     /// What goes on behind calls that left it to the background, by the call.
     background: BTreeMap<BlockId, Open>,
+    /// Calls of which it was told how they ended there: that stands.
+    ended_behind: BTreeSet<BlockId>,
     /// Open requests of no turn that are answered here: who asked waits for the answer, whatever turn ends meanwhile.
     free_asks: BTreeSet<BlockId>,
     /// The row of the newest plan, of each sub-agent and of the session itself.
@@ -222,10 +224,10 @@ impl ChatRenderer {
         self.event_id.clear();
         self.event_id.push_str(id);
         self.id_hash = id_hash;
-        self.now_ms = event.timestamp;
+        self.now_ms = self.time_of(event);
         self.feed.rows_of_events.push(NO_ROW);
         if let Some(history) = &mut self.feed.history {
-            history.begin(self.event, event.timestamp.filter(|_| !event.is_control()));
+            history.begin(self.event, self.now_ms.filter(|_| !event.is_control()));
         }
         self.note_time(event);
         let took = self.standing.take(event);

@@ -3,10 +3,10 @@
 //! The generator makes sessions that no agent would write: ids come again, halves are missing, ends come first. What
 //! holds for these holds for what agents do write; the recordings are held to the same laws in the workspace's tests.
 
-use crate::support::{Mirror, late_and_twice, log, text_of, view};
-use chat_event::ChatEvent;
+use crate::support::{Mirror, late_and_twice, log, text_of, view, waits};
+use chat_event::{ChatEvent, Payload, SetBack};
 use chat_feed::inbox::Inbox;
-use chat_feed::{ChatRenderer, Feed, FeedPatch};
+use chat_feed::{Block, BlockBody, ChatRenderer, Feed, FeedPatch};
 use proptest::prelude::*;
 
 fn replay(events: &[ChatEvent]) -> ChatRenderer {
@@ -20,8 +20,50 @@ fn same_view(left: &Feed, right: &Feed) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Whether a row is of the background, or is asked for no turn: that goes on whatever befalls a turn.
+fn is_free(feed: &Feed, row: &Block, free_asks: &[&str]) -> bool {
+    let mut around = std::iter::successors(Some(row), |row| Some(feed.block(row.parent?)));
+    let in_background =
+        around.any(|row| matches!(&row.body, BlockBody::ToolCall(call) if call.background));
+    in_background
+        || match &row.body {
+            BlockBody::Permission(ask) => free_asks.contains(&&*ask.request.request_id),
+            BlockBody::Question(ask) => free_asks.contains(&&*ask.request.request_id),
+            _ => false,
+        }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_of_turns_that_were_left_runs_or_waits(events in log(60).prop_shuffle()) {
+        let mut renderer = ChatRenderer::new();
+        let mut free_asks: Vec<&str> = Vec::new();
+        for event in &events {
+            renderer.render_event(event);
+            let left = match &event.payload {
+                Payload::PermissionRequest(ask) if event.turn_id.is_none() => {
+                    free_asks.push(&ask.request_id);
+                    continue;
+                }
+                Payload::QuestionRequest(ask) if event.turn_id.is_none() => {
+                    free_asks.push(&ask.request_id);
+                    continue;
+                }
+                Payload::Notice(notice) => SetBack::undone_by(notice),
+                _ => continue,
+            };
+            let feed = renderer.feed();
+            let is_left = |row: &&Block| {
+                let of = feed.turn(row.turn).id.as_deref();
+                of.is_some_and(|of| left.iter().any(|id| id == of))
+            };
+            for row in feed.rows().filter(is_left).filter(|row| waits(row)) {
+                prop_assert!(is_free(feed, row, &free_asks), "{:?}", row.body);
+            }
+        }
+    }
 
     #[test]
     fn any_events_in_any_order_keep_the_feed_whole(events in log(60).prop_shuffle()) {

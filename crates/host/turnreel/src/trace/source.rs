@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use chat_capture::context_of;
 use chat_event::{ChatEvent, Payload};
-use chat_normalize::{Context, Dialect, SessionReader};
+use chat_normalize::{Dialect, SessionReader};
 use chat_store::LogBytes;
 
 use super::named::{Named, find, gives_once};
@@ -50,9 +51,10 @@ impl Source {
             open(path.as_deref()).map_err(|why| format!("could not open: {why}: {name}"))?;
         // Nothing is to be looked for at the place of a pipe: its end is its session's.
         let path = path.filter(|_| !is_once);
+        let context = path.as_deref().map(context_of).unwrap_or_default();
         let reader = match dialect {
-            Some(dialect) => SessionReader::with_dialect(Context::default(), dialect),
-            None => SessionReader::new(Context::default()),
+            Some(dialect) => SessionReader::with_dialect(context, dialect),
+            None => SessionReader::new(context),
         };
         Ok(Source {
             name,

@@ -139,7 +139,10 @@ impl ChatRenderer {
         let (now_ms, event_idx) = (self.now_ms, self.event);
         let call = self.call(id);
         let ends = call.background && !result.goes_on();
+        // Who told a plain result before may not have known that the call went on.
+        let ends_behind = result.background == Some(false) && !result.is_missing();
         let comes_late = ends
+            || (ends_behind && !self.ended_behind.contains(&id))
             || call
                 .result
                 .as_ref()
@@ -165,6 +168,9 @@ impl ChatRenderer {
             false => self.feed.slot_to_settle(id),
         };
         slot.settled_ms = now_ms;
+        if ends_behind {
+            self.ended_behind.insert(id);
+        }
         if let BlockBody::ToolCall(block) = &mut slot.block.body {
             take_given(block, event, result);
             block.background = false;

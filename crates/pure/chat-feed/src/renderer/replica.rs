@@ -143,6 +143,7 @@ rest!(
     asked_for,
     open_sides,
     background,
+    ended_behind,
     free_asks,
     newest_plans,
     agent_hues,

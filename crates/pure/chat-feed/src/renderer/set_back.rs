@@ -14,6 +14,18 @@ impl ChatRenderer {
         if let Some(told) = SetBack::of(notice).filter(|told| !told.cleared) {
             let named = self.set_backs.take(row, &told, |id| id.into());
             self.mark(&named);
+            self.close_undone(&told.left);
+        }
+    }
+
+    /// Nothing of turns that the user went back behind goes on, or waits for an answer, though their end was not told.
+    fn close_undone(&mut self, ids: &[String]) {
+        for id in ids {
+            if let Some(&turn) = self.turn_ids.get(id.as_str())
+                && self.open_turns.remove(&turn)
+            {
+                self.close_silently(turn);
+            }
         }
     }
 

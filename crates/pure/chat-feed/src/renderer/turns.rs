@@ -295,7 +295,7 @@ impl ChatRenderer {
         before.find(|&before| !self.feed.turn(turn).is_before(self.feed.turn(before)))
     }
 
-    fn close_silently(&mut self, turn: TurnIdx) {
+    pub(super) fn close_silently(&mut self, turn: TurnIdx) {
         let work = &self.turn_works[turn.0 as usize];
         let runs = !(work.open.calls.is_empty() && work.open.parts.is_empty());
         self.settle(turn, ToolStatus::NoResult);

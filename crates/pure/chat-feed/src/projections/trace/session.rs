@@ -127,10 +127,7 @@ impl SessionTrace {
                 self.leave_turn(nth, waits);
                 continue;
             }
-            if let Some(turn) = self.turns.get(nth).filter(|_| runs) {
-                turn.stopped = turn.stopped.or(Some("interrupted"));
-            }
-            self.end_turn(nth, &TurnEnd::default(), None);
+            self.cut_turn(nth);
         }
         let how = match ended {
             true => ToolStatus::NoResult,

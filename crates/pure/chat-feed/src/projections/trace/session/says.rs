@@ -59,6 +59,11 @@ impl SessionTrace {
         let text = first_line(&notice.text);
         // Who reads on is told that what stands before was left.
         let sets_back = notice.source.as_deref() == Some(SetBack::SOURCE);
+        for id in SetBack::undone_by(notice) {
+            if let Some(nth) = self.turns.by_id(&id) {
+                self.cut_turn(nth);
+            }
+        }
         if notice.level == "info" && sets_back {
             self.notable(None, LineKind::Notice, format!("[INFO] {text}"));
         } else if notice.level == "info" {

@@ -134,6 +134,15 @@ impl SessionTrace {
         self.tell_result(&texts);
     }
 
+    /// A turn goes on no more, though its end was not told: where something of it ran, it was stopped.
+    pub(super) fn cut_turn(&mut self, nth: TurnNth) {
+        let runs = self.calls.running().any(|call| call.turn == Some(nth));
+        if let Some(turn) = self.turns.get(nth).filter(|_| runs) {
+            turn.stopped = turn.stopped.or(Some("interrupted"));
+        }
+        self.end_turn(nth, &TurnEnd::default(), None);
+    }
+
     /// The log goes no further, and the turn was not over.
     pub(super) fn leave_turn(&mut self, nth: TurnNth, waits: bool) {
         self.tell_turn(Some(nth));
