@@ -8,6 +8,7 @@
 
 mod arrange;
 mod draw;
+mod ends;
 mod files;
 mod places;
 #[cfg(test)]

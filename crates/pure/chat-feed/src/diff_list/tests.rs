@@ -109,6 +109,25 @@ fn more_of_the_file_is_offered_where_its_text_can_be_had_and_shown_where_it_was_
 }
 
 #[test]
+fn nothing_is_offered_below_what_ends_with_its_file() {
+    let old: Vec<String> = (1..=100).map(|n| format!("line {n}\n")).collect();
+    let mut new = old.clone();
+    new[98] = "ninety-nine\n".to_owned();
+    let (old, new) = (old.concat(), new.concat());
+    let diff = chat_diff::diff_texts("a.rs", Some(&old), Some(&new));
+    let mut list = DiffList::read(&diff.text, "").unwrap();
+    list.offer_widening();
+    assert!(!list.has_end());
+    assert_eq!(
+        names(&list, Some(0)),
+        ["above:0 ↑ Show 20 lines", "all-above:0 Show all 95 lines"]
+    );
+    list.ask(Widening::Above(0));
+    list.widen(&old).unwrap();
+    assert!(!list.has_end());
+}
+
+#[test]
 fn the_line_beside_a_button_is_found_again_when_more_is_shown() {
     for split in [false, true] {
         let (mut list, old) = of_a_file();

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use chat_diff::{Around, Change, Error, widen};
 
+use super::ends::ends_with_its_file;
 use super::{DiffList, Item, Side, digits};
 use crate::units;
 
@@ -81,6 +82,9 @@ impl DiffList {
         });
         if can {
             self.widened.can = true;
+            if self.patch.files.first().is_some_and(ends_with_its_file) {
+                self.widened.left_below = Some(0);
+            }
             self.arrange();
         }
     }

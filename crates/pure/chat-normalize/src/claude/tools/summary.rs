@@ -136,11 +136,7 @@ fn read_summary(details: &Value, text: &str) -> String {
     }
     let n_lines = match str_of(file, "content") {
         Some(content) => content.lines().count(),
-        None => text
-            .lines()
-            .take_while(|line| !line.contains("<system-reminder>"))
-            .filter(|line| !line.is_empty())
-            .count(),
+        None => n_numbered(text),
     };
     if n_lines == 0 {
         return "empty".to_owned();
@@ -153,6 +149,22 @@ fn read_summary(details: &Value, text: &str) -> String {
     } else {
         lines
     }
+}
+
+/// How many lines of a file are told with their numbers, as of what sub-agents read: what stands behind the last newline is
+/// numbered, and is no line.
+fn n_numbered(text: &str) -> usize {
+    let lines = text.lines();
+    let lines = lines.take_while(|line| !line.contains("<system-reminder>"));
+    let mut lines = lines.filter(|line| !line.is_empty()).peekable();
+    let mut n_lines = 0;
+    while let Some(line) = lines.next() {
+        let number = line.trim_start_matches(' ');
+        let rest = number.trim_start_matches(|c: char| c.is_ascii_digit());
+        let is_behind = lines.peek().is_none() && rest != number && matches!(rest, "\t" | "→");
+        n_lines += usize::from(!is_behind);
+    }
+    n_lines
 }
 
 fn edit_summary(details: &Value) -> String {
@@ -226,5 +238,34 @@ fn agent_summary(details: &Value, text: &str) -> Option<String> {
             .map(str::trim)
             .find(|line| !line.is_empty())
             .map(one_line),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the program numbers what it read: the empty line behind the last newline is numbered, too.
+    #[test]
+    fn a_file_has_as_many_lines_whether_its_text_is_told_or_only_what_the_model_was_told() {
+        for (content, numbered) in [
+            (
+                "# Demo\n\nA project.\n",
+                "1\t# Demo\n2\t\n3\tA project.\n4\t",
+            ),
+            ("# Demo\n\nA project.", "1\t# Demo\n2\t\n3\tA project."),
+            ("one\n", "     1→one\n     2→"),
+            (
+                "one\n",
+                "1\tone\n2\t\n\n<system-reminder>\n12\t\n</system-reminder>\n",
+            ),
+            ("12\t", "1\t12\t"),
+            ("\n", "1\t\n2\t"),
+            ("", ""),
+        ] {
+            let details = serde_json::json!({"type": "text", "file": {"content": content}});
+            let told = read_summary(&details, numbered);
+            assert_eq!(read_summary(&Value::Null, numbered), told, "{numbered:?}");
+        }
     }
 }
