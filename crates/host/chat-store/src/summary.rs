@@ -152,7 +152,11 @@ impl Summary {
         }
         let took = self.standing.take(event);
         if !took.is_past {
-            self.last_event_ms = event.timestamp.or(self.last_event_ms);
+            self.last_event_ms = match &event.payload {
+                // A session ends behind all of it, whatever a clock says that is behind.
+                Payload::SessionEnd(_) => event.timestamp.max(self.last_event_ms),
+                _ => event.timestamp.or(self.last_event_ms),
+            };
         }
         self.turns += usize::from(took.begins);
         self.steps += usize::from(matches!(event.payload, Payload::ToolCall(_)));

@@ -228,3 +228,55 @@ fn progress_is_of_the_past_when_something_else_comes() {
     lines.push(("assistant_done", "t1", None, json!({"text": "Done"})));
     assert!(over(&lines));
 }
+
+/// One of two sources has no word for the background, and told a result where the other one tells a beginning.
+#[test]
+fn how_it_ended_stands_in_the_place_of_a_plain_result_and_stays() {
+    let plain = |result: &str| {
+        let payload = json!({"toolCallId": "a", "result": result, "summary": "started"});
+        ("tool_result", "t1", None, payload)
+    };
+    let began = begins().swap_remove(2);
+    let call = || vec![("tool_call", "t1", None, calls("a", "Task"))];
+    let missing = json!({"error": {"code": "no_result", "message": "its end is not recorded"}});
+    let told = |lines: Vec<Line<'static>>| {
+        let renderer = rendered(&[call(), lines].concat());
+        let call = renderer.feed().rows().find_map(|row| match &row.body {
+            BlockBody::ToolCall(call) => Some(call),
+            _ => None,
+        });
+        let call = call.unwrap();
+        let said = call.result.as_ref().unwrap().as_str().unwrap().into_owned();
+        (
+            said,
+            call.summary.clone().unwrap_or_default(),
+            call.status,
+            call.conflicts,
+        )
+    };
+    let ended = (
+        "Two".to_owned(),
+        "2 steps".to_owned(),
+        ToolStatus::Succeeded,
+        0,
+    );
+    assert_eq!(told(vec![plain("Started"), ends(json!({}))]), ended);
+    assert_eq!(
+        told(vec![plain("Started"), began.clone(), ends(json!({}))]),
+        ended
+    );
+    // How it ended is told once, and no guess stands in the place of what was told.
+    let again = told(vec![
+        plain("Started"),
+        ends(json!({})),
+        ends(json!({"result": "Three"})),
+    ]);
+    assert_eq!((again.0, again.3), ("Two".to_owned(), 1));
+    assert_eq!(told(vec![plain("Started"), ends(missing)]).0, "Started");
+    let twice = told(vec![
+        began,
+        ends(json!({})),
+        ends(json!({"result": "Three"})),
+    ]);
+    assert_eq!((twice.0, twice.3), ("Two".to_owned(), 1));
+}

@@ -6,7 +6,7 @@
 //! | what | the same where |
 //! |---|---|
 //! | a call, its input | the call's id; where a source numbers them, the turn and what it does (`calls`) |
-//! | a result, its output | the call's id, and whether it goes on in the background; "no result" gives way to a real one, and one without what the call gave to one with it |
+//! | a result, its output | the call's id, and whether it goes on in the background (`background`); "no result" gives way to a real one, and one without what the call gave to one with it |
 //! | a file edit | call and path, and which of these it is; one gives way to one that tells more: which file, its lines, where they stand |
 //! | a text, a thought | response and part, or turn, caller and words; who told a part may word it anew |
 //! | chunks | one source tells those of a part; behind its whole text none are told |
@@ -34,6 +34,7 @@
 //! Where what the others say stands in a log already, as while they go on, that log is a source of which nothing is told
 //! again ([`Merge::beside_log`]).
 
+mod background;
 mod calls;
 mod compactions;
 mod counts;
@@ -50,6 +51,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use chat_event::{ChatEvent, Payload};
 
+use background::Background;
 use calls::Calls;
 use compactions::Compacted;
 use counts::Counts;
@@ -93,6 +95,7 @@ pub struct Merge {
     told: Counts,
     /// Facts that stand once.
     once: HashMap<u64, Strength>,
+    background: Background,
     /// Which source told a part as a whole, and the words it bears now.
     wholes: HashMap<u64, (usize, u64)>,
     /// Which source tells the chunks of a part or a call, and the ids of those that may have to be taken back.
@@ -126,6 +129,8 @@ pub struct Merge {
 enum Strength {
     Guess,
     Bare,
+    /// It may not know that it tells only a beginning.
+    Plain,
     Sure,
 }
 

@@ -398,6 +398,22 @@ fn what_is_told_of_the_past_says_nothing_of_how_a_session_stands() {
     assert_eq!(stands(&after_times(&ahead)), ("busy".to_owned(), None));
 }
 
+/// As that of another machine.
+#[test]
+fn a_session_that_a_clock_ended_that_is_behind_was_last_at_work_when_it_was() {
+    let ended = [
+        (100_000, "t1", TurnStart::default().into()),
+        (102_000, "t1", turn_end("completed")),
+        (102, "", SessionEnd::default().into()),
+    ];
+    let row = after_times(&ended);
+    assert_eq!(row.status, "ended");
+    assert_eq!(
+        (row.started_ms, row.last_event_ms),
+        (Some(100_000), Some(102_000))
+    );
+}
+
 #[test]
 fn what_waits_and_runs_does_so_behind_the_end_of_a_sub_agents_session() {
     let dir = tempfile::tempdir().unwrap();

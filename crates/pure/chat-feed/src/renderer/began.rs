@@ -1,7 +1,7 @@
 //! What is said of the session: where it began, what is learned of it later, and when things happened.
 
 use chat_event::payload::{LogStart, SessionStart, SessionStatus};
-use chat_event::{ChatEvent, Took};
+use chat_event::{ChatEvent, Payload, Took};
 
 use super::ChatRenderer;
 use crate::block::BlockBody;
@@ -146,9 +146,16 @@ impl ChatRenderer {
             return;
         }
         // What is written down late may have happened before.
-        let times = [session.first_ms, event.timestamp];
+        let times = [session.first_ms, self.now_ms];
         session.first_ms = times.into_iter().flatten().min();
-        session.last_ms = session.last_ms.max(event.timestamp);
+        session.last_ms = session.last_ms.max(self.now_ms);
+    }
+
+    /// When an event was. A session does not end before all of it: who tells that has a clock that is behind, and tells no time.
+    pub(super) fn time_of(&self, event: &ChatEvent) -> Option<i64> {
+        let is_end = matches!(event.payload, Payload::SessionEnd(_));
+        let is_wrong = is_end && event.timestamp < self.feed.session.first_ms;
+        event.timestamp.filter(|_| !is_wrong)
     }
 }
 

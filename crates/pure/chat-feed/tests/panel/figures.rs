@@ -397,3 +397,49 @@ fn a_session_is_where_it_began() {
     ]);
     assert_eq!(renderer.feed().session().cwd.as_deref(), Some("/w/demo"));
 }
+
+/// As that of another machine, or one that was never set.
+#[test]
+fn an_end_by_a_clock_that_is_behind_ends_the_session_and_makes_it_no_longer() {
+    let now_ms = 1_790_000_000_000_i64;
+    for end_ms in [0, now_ms - 60_000] {
+        let (events, renderer) = session(&[
+            (
+                "turn_start",
+                json!({"timestamp": now_ms, "turnId": "a", "trigger": "user"}),
+            ),
+            (
+                "assistant_done",
+                json!({"timestamp": now_ms + 1_000, "turnId": "a", "text": "x"}),
+            ),
+            (
+                "turn_end",
+                json!({"timestamp": now_ms + 4_000, "turnId": "a"}),
+            ),
+            (
+                "session_end",
+                json!({"timestamp": end_ms, "reason": "exit"}),
+            ),
+        ]);
+        let feed = renderer.feed();
+        assert_eq!(feed.session().ended.as_deref(), Some("exit"), "{end_ms}");
+        let (figures, summary) = (statistics(feed), to_session_summary(&events));
+        assert_eq!(figures.duration_ms, Some(4_000), "{end_ms}");
+        assert_eq!(summary.duration_ms, Some(4_000), "{end_ms}");
+        assert_eq!(summary.started_ms, Some(now_ms), "{end_ms}");
+        let line = timeline(feed);
+        assert_eq!((line.start_ms, line.end_ms), (now_ms, now_ms + 4_000));
+        // Its row has no time, and the replay ends with what was last.
+        let of_end = feed.rows().last().unwrap();
+        assert!(matches!(of_end.body, BlockBody::SessionEnd { .. }));
+        assert_eq!(of_end.at_ms, None, "{end_ms}");
+        let mut replayed = ChatRenderer::with_history();
+        replayed.replay_events(&events);
+        let mut clock = chat_feed::playback::Clock::default();
+        clock.follow(replayed.feed());
+        assert_eq!(
+            clock.wall_ms_at(clock.length_ms() as f64),
+            Some(now_ms + 4_000)
+        );
+    }
+}

@@ -24,6 +24,16 @@ pub(super) enum Fact {
     Bare(u64),
     /// As `Once`, by one who does not know: it was not seen, so it is taken to be so.
     Guessed(u64),
+    /// That what a call began goes on in the background; also the number of the call's result.
+    Began {
+        key: u64,
+        result: u64,
+    },
+    /// A result that says nothing of the background.
+    Plain {
+        result: u64,
+        failed: bool,
+    },
     /// A file that was edited.
     Edit {
         key: u64,
@@ -128,17 +138,23 @@ pub(super) fn fact_of(event: &ChatEvent, source: usize, wording: Wording) -> Fac
             part: Part(key(&["result", &chunk.tool_call_id])),
         },
         // How it ends is told by another one.
-        Payload::ToolResult(result) if result.goes_on() => {
-            Fact::Once(key(&["result that began", &result.tool_call_id]))
-        }
+        Payload::ToolResult(result) if result.goes_on() => Fact::Began {
+            key: key(&["result that began", &result.tool_call_id]),
+            result: key(&["result", &result.tool_call_id]),
+        },
         Payload::ToolResult(result) => {
             let result_key = key(&["result", &result.tool_call_id]);
             if result.is_missing() {
                 Fact::Guessed(result_key)
             } else if result.is_bare() {
                 Fact::Bare(result_key)
-            } else {
+            } else if result.background == Some(false) {
                 Fact::Once(result_key)
+            } else {
+                Fact::Plain {
+                    result: result_key,
+                    failed: result.error.is_some(),
+                }
             }
         }
         Payload::FileEdit(edit) if !edit.tool_call_id.is_empty() => {

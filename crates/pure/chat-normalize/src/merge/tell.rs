@@ -25,6 +25,12 @@ impl Merge {
                 self.tell_compaction(has_figures, source, event, out);
             }
             Fact::Once(key) => self.tell_once(key, Strength::Sure, source, event, out),
+            Fact::Began { key, result } => {
+                self.tell_beginning((key, result), source, event, out);
+            }
+            Fact::Plain { result, failed } => {
+                self.tell_plain((result, failed), source, event, out);
+            }
             Fact::Bare(key) => self.tell_once(key, Strength::Bare, source, event, out),
             Fact::Guessed(key) => self.tell_once(key, Strength::Guess, source, event, out),
             Fact::Whole { part, words, guess } => {
@@ -101,7 +107,7 @@ impl Merge {
     }
 
     /// A fact that stands once: a sure one ends the waiting of a guess, and comes after one that was told.
-    fn tell_once(
+    pub(super) fn tell_once(
         &mut self,
         key: u64,
         strength: Strength,

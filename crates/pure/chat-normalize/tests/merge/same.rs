@@ -44,6 +44,133 @@ fn what_a_source_only_guesses_waits_for_one_that_knows() {
 }
 
 #[test]
+fn a_title_that_was_before_is_told_again_where_it_is_back_and_by_one_source_alone() {
+    let titled = |id: &str, title: &str| {
+        let payload = format!(r#"{{"provider":"p","title":"{title}"}}"#);
+        event(id, "t", "session_start", &payload)
+    };
+    let source = |of: &str| {
+        let titles = ["A", "B", "A"].into_iter().enumerate();
+        let told = titles.map(|(nth, title)| titled(&format!("{of}{nth}"), title));
+        told.collect::<Vec<_>>()
+    };
+    for next in [|_: &[usize]| 0, |open: &[usize]| open.len() - 1] {
+        let merged = merge(&[source("x"), source("y")], next);
+        let told = merged.iter().filter_map(|event| match &event.payload {
+            Payload::SessionStart(start) => start.title.clone(),
+            _ => None,
+        });
+        assert_eq!(told.collect::<Vec<_>>(), ["A", "B", "A"]);
+    }
+}
+
+/// As the pipe of a program and its file tell of an agent in the background, where the pipe's output has no word for that.
+#[test]
+fn how_it_ended_in_the_background_is_told_whoever_called_its_beginning_the_result() {
+    let result = |id: &str, said: &str, more: &str| {
+        let payload = format!(r#"{{"toolCallId":"c","result":{said}{more}}}"#);
+        event(id, "t", "tool_result", &payload)
+    };
+    let plain = || result("plain", r#""Agent started""#, "");
+    let began = || {
+        let more = r#","background":true"#;
+        result("began", r#""It works in the background.""#, more)
+    };
+    let ended = result("ended", r#""Found 2""#, r#","background":false"#);
+    let bare = result("ended", "null", r#","background":false"#);
+    let lost = {
+        let more = r#","background":false,"error":{"code":"no_result","message":""}"#;
+        result("ended", "null", more)
+    };
+    for ended in [ended, bare, lost] {
+        // The file's beginning is source 1's first event, the pipe's only one comes before it, between or behind.
+        for at in 0..3 {
+            let sources = [vec![plain()], vec![began(), ended.clone()]];
+            let mut nth = 0;
+            let merged = merge(&sources, |open| {
+                let is_pipes = nth == at || open.len() == 1 && open[0] == 0;
+                nth += 1;
+                open.iter()
+                    .position(|of| (*of == 0) == is_pipes)
+                    .unwrap_or(0)
+            });
+            let ids: Vec<&str> = merged.iter().map(|event| event.id.as_str()).collect();
+            let wanted = match at {
+                0 => vec!["plain", "began", "ended"],
+                _ => vec!["began", "ended"],
+            };
+            assert_eq!(ids, wanted, "{at}");
+        }
+        // The same beside a log, where each of the two was there first.
+        for [log, own] in [
+            [vec![plain()], vec![began(), ended.clone()]],
+            [vec![began(), plain()], vec![began(), ended.clone()]],
+            [vec![began(), ended.clone()], vec![plain()]],
+        ] {
+            let mut stage = Merge::beside_log();
+            let mut new = Vec::new();
+            for (source, events) in [(Merge::LOG, &log), (Merge::OWN, &own)] {
+                for event in events {
+                    stage.take(source, event.clone(), &mut new);
+                }
+            }
+            stage.finish(&mut new);
+            let all = log.iter().chain(&new).filter(|event| event.id == "ended");
+            assert_eq!(all.count(), 1, "{new:?}");
+        }
+    }
+    // Who tells both says plainly how it ended.
+    let own = [vec![began(), plain()], vec![began()]];
+    assert_eq!(merge(&own, |_| 0).len(), 2);
+}
+
+#[test]
+fn how_a_call_ended_is_told_once_whatever_each_source_calls_it() {
+    let result = |id: &str, more: &str| {
+        let payload = format!(r#"{{"toolCallId":"c","result":"{id}"{more}}}"#);
+        event(id, "t", "tool_result", &payload)
+    };
+    let plain = || result("plain", "");
+    let failed = || result("failed", r#","error":{"message":"no"}"#);
+    let began = |id: &str| result(id, r#","background":true"#);
+    let ended = |id: &str| result(id, r#","background":false"#);
+    for (first, second, wanted) in [
+        // One of the two marks the failure.
+        (vec![plain()], vec![failed()], vec!["plain"]),
+        (vec![failed()], vec![plain()], vec!["failed"]),
+        // The first one was not read from its beginning.
+        (
+            vec![ended("e1")],
+            vec![began("b2"), ended("e2")],
+            vec!["e1", "b2"],
+        ),
+        (vec![ended("e1")], vec![plain()], vec!["e1"]),
+        (vec![plain()], vec![ended("e2")], vec!["plain", "e2"]),
+        // The first one has no word for an end.
+        (
+            vec![began("b1"), plain()],
+            vec![began("b2"), ended("e2")],
+            vec!["b1", "plain"],
+        ),
+        (
+            vec![began("b1"), failed()],
+            vec![began("b2"), ended("e2")],
+            vec!["b1", "failed"],
+        ),
+        // What failed did not begin to go on.
+        (
+            vec![began("b1")],
+            vec![failed(), ended("e2")],
+            vec!["b1", "failed"],
+        ),
+    ] {
+        let merged = merge(&[first, second], |_| 0);
+        let ids: Vec<&str> = merged.iter().map(|event| event.id.as_str()).collect();
+        assert_eq!(ids, wanted);
+    }
+}
+
+#[test]
 fn a_compaction_gives_way_to_one_that_tells_its_figures() {
     let bare = |id: &str| {
         event(

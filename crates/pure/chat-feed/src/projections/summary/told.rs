@@ -64,7 +64,12 @@ impl Told {
         );
         for at_ms in times.filter(|_| !is_of_file) {
             let (first, last) = self.span_ms.unwrap_or((at_ms, at_ms));
-            self.span_ms = Some((first.min(at_ms), last.max(at_ms)));
+            // Nothing ends before all of it: that is the time of a clock that is behind.
+            let first = match &event.payload {
+                Payload::SessionEnd(_) => first,
+                _ => first.min(at_ms),
+            };
+            self.span_ms = Some((first, last.max(at_ms)));
         }
         let turn = event.turn_id.as_deref().map_or(current_turn, hash);
         let main = event.parent_tool_call_id.is_none();
