@@ -6,6 +6,7 @@ pub(crate) mod again;
 pub(crate) mod answer;
 pub(crate) mod aside;
 pub(crate) mod bytes;
+mod called;
 mod folder;
 pub(crate) mod kept;
 pub(crate) mod link;

@@ -190,15 +190,39 @@ pub(crate) async fn fetch_bytes(address: &str, token: Option<&str>) -> Result<Ve
 
 /// At most so many bytes of what the browser holds, from a place on.
 pub(crate) async fn bytes_of_blob(blob: &Blob, from: u64, n_bytes: u64) -> Result<Vec<u8>, String> {
+    let told = |why| message_of(&why);
+    let buffer = asked_of_blob(blob, from, n_bytes).map_err(told)?;
+    let buffer = JsFuture::from(buffer).await.map_err(told)?;
+    Ok(js_sys::Uint8Array::new(&buffer).to_vec())
+}
+
+/// What each of these begins with, at most so many bytes, read beside each other; nothing of one that cannot be read.
+pub(crate) async fn heads_of_blobs(
+    blobs: impl Iterator<Item = &Blob>,
+    n_bytes: u64,
+) -> Vec<Vec<u8>> {
+    // Each is asked for before the first is waited for.
+    let asked = blobs.map(|blob| asked_of_blob(blob, 0, n_bytes).ok().map(JsFuture::from));
+    let asked: Vec<_> = asked.collect();
+    let mut heads = Vec::with_capacity(asked.len());
+    for buffer in asked {
+        let buffer = match buffer {
+            Some(buffer) => buffer.await.ok(),
+            None => None,
+        };
+        let head = buffer.map(|buffer| js_sys::Uint8Array::new(&buffer).to_vec());
+        heads.push(head.unwrap_or_default());
+    }
+    heads
+}
+
+/// A promise of a part of what the browser holds.
+fn asked_of_blob(blob: &Blob, from: u64, n_bytes: u64) -> Result<js_sys::Promise, JsValue> {
     // Far below 2^53, but for "all of it".
     #[allow(clippy::cast_precision_loss)]
     let (from, to) = (from as f64, from.saturating_add(n_bytes) as f64);
-    let part = blob
-        .slice_with_f64_and_f64(from, to.min(blob.size()))
-        .map_err(|why| message_of(&why))?;
-    let buffer = JsFuture::from(part.array_buffer()).await;
-    let buffer = buffer.map_err(|why| message_of(&why))?;
-    Ok(js_sys::Uint8Array::new(&buffer).to_vec())
+    let part = blob.slice_with_f64_and_f64(from, to.min(blob.size()))?;
+    Ok(part.array_buffer())
 }
 
 /// Sends JSON to an address; the answer's status and body, whatever the status.

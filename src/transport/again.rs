@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use chat_event::ChatEvent;
 use chat_feed::connection::Page;
-use chat_normalize::{AT_REST, SessionFolder};
+use chat_normalize::AT_REST;
 use futures_util::future::{AbortHandle, Abortable};
 
 use super::link::{Server, all_in_time};
@@ -82,8 +82,7 @@ impl Origin {
                 }
                 files => {
                     let files = folder::named(files.to_vec());
-                    let folder = SessionFolder::group(files.iter().map(|(path, _)| path.as_str()));
-                    for parts in folder.sessions {
+                    for parts in folder::sessions_of(&files).await {
                         folder::read_parts(parts, files.clone(), None, sink).await;
                     }
                 }

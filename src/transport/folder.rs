@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use chat_event::ChatEvent;
 use chat_normalize::{AT_REST, Context, FolderReader, SessionFolder, SessionParts};
 
+use super::called;
 use super::readers::refusal;
 use super::unpacked::{Broken, Unpacked, name_unpacked};
 use super::watch::{Watch, watch};
@@ -20,22 +21,30 @@ pub(super) fn of_files(
 ) -> Result<Running, Failure> {
     let files = named(files);
     let folder = SessionFolder::group(files.iter().map(|(path, _)| path.as_str()));
-    let [parts] =
-        <[SessionParts; 1]>::try_from(folder.sessions).map_err(|sessions| {
-            match sessions.len() {
-                0 => Failure::new(
-                    "there is no session in these files",
-                    "Choose a session's file.",
-                ),
-                n_sessions => {
-                    let what = format!("these files are {n_sessions} sessions");
-                    Failure::new(what, "Choose the files of one of them.")
-                }
-            }
-        })?;
+    if folder.sessions.is_empty() {
+        return Err(Failure::new(
+            "there is no session in these files",
+            "Choose a session's file.",
+        ));
+    }
     Ok(Running::begin(async move {
-        read_parts(parts, files, Some(watch(limits)), &sink).await;
+        let folder = called::join(folder, files.iter().cloned().collect()).await;
+        match <[SessionParts; 1]>::try_from(folder.sessions) {
+            Ok([parts]) => read_parts(parts, files, Some(watch(limits)), &sink).await,
+            Err(sessions) => {
+                let what = format!("these files are {} sessions", sessions.len());
+                let next = "Choose the files of one of them.";
+                sink(Update::Failed(Failure::new(what, next)));
+            }
+        }
     }))
+}
+
+/// The sessions that these files make; packed ones are [`named`].
+pub(super) async fn sessions_of(files: &[(String, Blob)]) -> Vec<SessionParts> {
+    let folder = SessionFolder::group(files.iter().map(|(path, _)| path.as_str()));
+    let folder = called::join(folder, files.iter().cloned().collect()).await;
+    folder.sessions
 }
 
 /// The files, named as if none were packed.

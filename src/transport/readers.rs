@@ -1,8 +1,11 @@
 //! The part that reads the formats of other programs: no ChatEvent log needs it.
 
+use std::collections::HashMap;
+
 use chat_event::ChatEvent;
 use chat_normalize::{Context, NotASession, SessionFolder, SessionReader};
 
+use super::called::{self, Joined};
 use super::several::{self, Found};
 use super::{Failure, Limits, Running, Sink, folder};
 use crate::platform::part::part;
@@ -23,6 +26,8 @@ pub(crate) struct Readers {
     pub(crate) session: fn() -> Box<dyn Reads>,
     /// The sessions that files make, by their paths; what lies beside sessions is told once.
     pub(crate) group: fn(&[&str]) -> SessionFolder,
+    /// Puts sub-agents' sessions under those whose calls started them, by what these files begin with.
+    pub(crate) join: fn(SessionFolder, HashMap<String, Blob>) -> Joined,
     /// Finds the sessions of a file that holds several; of another one none.
     pub(crate) several: fn(Blob) -> Found,
     /// Names what events of other sessions than this one have and refer to after their own.
@@ -35,6 +40,7 @@ fn table() -> Readers {
     Readers {
         session: || Box::new(SessionReader::new(Context::default())),
         group: |paths| SessionFolder::apart(paths.iter().copied()),
+        join: called::join,
         several: several::sessions_in,
         tell_apart: chat_normalize::tell_apart,
         files: folder::of_files,

@@ -55,6 +55,9 @@ pub(in crate::app) async fn sessions_of(
     let paths: Vec<&str> = files.iter().map(|named| named.path.as_str()).collect();
     let folder: SessionFolder = (readers.group)(&paths);
     frame::yield_now().await;
+    let blobs = files.iter();
+    let blobs = blobs.map(|named| (named.path.clone(), named.file.clone().into()));
+    let folder = (readers.join)(folder, blobs.collect()).await;
     let by_path: Named = files
         .into_iter()
         .map(|named| (named.path.clone(), named))
@@ -89,7 +92,9 @@ pub(in crate::app) async fn sessions_of(
 }
 
 fn paths_of_agent(agent: &AgentPart) -> impl Iterator<Item = &String> {
-    std::iter::once(&agent.path).chain(&agent.meta)
+    // What was written beside it may stand in it.
+    let meta = agent.meta.iter().filter(|meta| **meta != agent.path);
+    std::iter::once(&agent.path).chain(meta)
 }
 
 fn files_at<'p>(paths: impl Iterator<Item = &'p String>, by_path: &Named) -> Vec<NamedFile> {

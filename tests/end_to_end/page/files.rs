@@ -174,6 +174,65 @@ fn the_sessions_of_a_dropped_folder_are_listed_and_each_opens() {
     });
 }
 
+/// A session of Droid's that starts a sub-agent, and that one's: a file beside it, which names the call.
+fn droids_files() -> [(&'static str, String); 2] {
+    let entry = |n: u32, role: &str, content: serde_json::Value| {
+        json!({"type": "message", "id": format!("e{n}"), "timestamp": format!("2026-11-30T10:00:{n:02}.000Z"),
+            "message": {"role": role, "content": content}})
+    };
+    let begins = |id: &str| json!({"type": "session_start", "id": id, "title": "A title", "owner": "dev", "version": 2, "cwd": "/w"});
+    let mut called = begins("child");
+    called["callingSessionId"] = json!("own");
+    called["callingToolUseId"] = json!("c1");
+    let text = |words: &str| json!([{"type": "text", "text": words}]);
+    let starts = json!([{"type": "tool_use", "id": "c1", "name": "Task", "input": {"description": "Look", "prompt": "Look into it"}}]);
+    let result = json!([{"type": "tool_result", "tool_use_id": "c1", "content": "The answer"}]);
+    let own = [
+        begins("own"),
+        entry(1, "user", text("Go on")),
+        entry(2, "assistant", starts),
+        entry(5, "user", result),
+        entry(6, "assistant", text("Done.")),
+    ];
+    let child = [
+        called,
+        entry(3, "user", text("Look into it")),
+        entry(4, "assistant", text("Only the sub-agent says this")),
+    ];
+    let lines = |lines: &[serde_json::Value]| -> String {
+        lines.iter().map(|line| format!("{line}\n")).collect()
+    };
+    [("own.jsonl", lines(&own)), ("child.jsonl", lines(&child))]
+}
+
+#[test]
+fn a_sub_agent_of_a_dropped_folder_of_droids_stands_in_its_call() {
+    with_server("droids_folder", 90, async |visit, program| {
+        let server = Server::start(&program).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let project = folder.path().join("sessions/-w");
+        std::fs::create_dir_all(&project).expect("folders are made");
+        for (name, lines) in droids_files() {
+            std::fs::write(project.join(name), lines).expect("a file is written");
+        }
+        let tab = visit.tab("folder").await;
+        tab.goto(&format!("{}/#token={}", server.url, server.token))
+            .await;
+        tab.wait_for("the place to drop a file", SHORT, "__test.one('.drop')")
+            .await;
+        tab.drop_files(&[&folder.path().join("sessions")]).await;
+        let is_read = "__test.feed()?.getAttribute('state') === 'ready' && __test.text(__test.feed()).includes('Done.')";
+        tab.wait_for("the session", SHORT, is_read).await;
+        let listed = "[...document.querySelectorAll('.session')].map((row) => row.title).filter((title) => title.startsWith('sessions/'))";
+        let titles: Vec<String> = tab.eval(listed).await;
+        assert_eq!(titles, ["sessions/-w/own"]);
+        tab.run("await __test.feed().expandAll()").await;
+        let says = "__test.text(__test.feed()).includes('Only the sub-agent says this')";
+        tab.wait_for("what the sub-agent says", SHORT, says).await;
+        assert_nothing_uploaded(&tab);
+    });
+}
+
 #[test]
 fn a_line_that_cannot_be_read_is_shown_where_it_stands() {
     with_server("bad_line", 60, async |visit, program| {

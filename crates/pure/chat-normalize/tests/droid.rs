@@ -383,3 +383,39 @@ fn another_title_is_another_word_on_the_session() {
     assert_eq!(ids(title("A")), ids(title("A")));
     assert_ne!(ids(title("A")), ids(title("B")));
 }
+
+/// Who cannot have all files read looks into one of each folder.
+#[test]
+fn what_a_file_begins_with_says_whether_those_beside_it_may_name_a_call() {
+    let begins = |more: Value| {
+        let mut line = json!({"type": "session_start", "id": "s2", "owner": "dev", "cwd": "/w"});
+        for (name, value) in more.as_object().unwrap() {
+            line[name] = value.clone();
+        }
+        format!("{line}\n{}\n", entry(1, "user", json!("Go")))
+    };
+    let own = begins(json!({}));
+    let called = begins(json!({"callingSessionId": "s1", "callingToolUseId": "c1"}));
+    let caller = |head: &str| Caller::of_head(head.as_bytes()).map(|it| it.session_id);
+    assert_eq!(
+        (caller(&own), caller(&called)),
+        (None, Some("s1".to_owned()))
+    );
+    for head in [&own, &called] {
+        assert_eq!(Caller::may_be_beside(head.as_bytes()), Some(true), "{head}");
+    }
+    // Another agent's; cut within the first line, damaged, packed, none at all: these say nothing of those beside them.
+    let cut = &called[..called.find('\n').unwrap()];
+    for (head, is_said) in [
+        ("{\"type\":\"user\"}\n", Some(false)),
+        ("[]\n", Some(false)),
+        (cut, None),
+        ("{\"type\":\"session_sta\n", None),
+        ("\n", None),
+        ("", None),
+        ("\u{1f}\u{8b}\n", None),
+    ] {
+        assert_eq!(Caller::may_be_beside(head.as_bytes()), is_said, "{head}");
+        assert_eq!(caller(head), None, "{head}");
+    }
+}

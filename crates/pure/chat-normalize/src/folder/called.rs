@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::{AgentPart, SessionFolder, split, stem};
-use crate::value::text_of;
+use crate::value::{str_of, text_of};
 
 /// Sub-agents that start sub-agents; what lies deeper stands by itself.
 const MOST_DEPTH: usize = 32;
@@ -25,9 +25,25 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// As many bytes of a file hold its first line, where that names a caller.
+    pub const HEAD_BYTES: u64 = 64 * 1024;
+
     /// Of a file's first line. A session that another one began without a call, as a worker of a plan, stands by itself.
     pub fn of_line(line: &[u8]) -> Option<Caller> {
         Caller::of(&serde_json::from_slice(line).ok()?)
+    }
+
+    /// Of the beginning of a file, as far as [`Caller::HEAD_BYTES`]: of a first line that is longer there is none.
+    pub fn of_head(head: &[u8]) -> Option<Caller> {
+        Caller::of_line(first_line(head)?)
+    }
+
+    /// Whether a file that begins so is of a program whose files name callers: others beside it may, too. Who has to read many
+    /// folders needs to look into one file of each. `None` where the file does not say it, as one that is empty yet, damaged
+    /// or packed.
+    pub fn may_be_beside(head: &[u8]) -> Option<bool> {
+        let line: Value = serde_json::from_slice(first_line(head)?).ok()?;
+        Some(str_of(&line, "type") == Some("session_start"))
     }
 
     pub(super) fn of(line: &Value) -> Option<Caller> {
@@ -39,6 +55,12 @@ impl Caller {
             tool_call_id: tool_call_id.to_owned(),
         })
     }
+}
+
+/// The first line of a file that begins so, where all of it is there.
+fn first_line(head: &[u8]) -> Option<&[u8]> {
+    let end = head.iter().position(|byte| *byte == b'\n')?;
+    head.get(..end)
 }
 
 impl SessionFolder {

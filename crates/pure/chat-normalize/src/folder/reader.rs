@@ -25,6 +25,7 @@ use chat_event::{ChatEvent, Payload};
 
 use super::source::Source;
 use super::{AgentPart, SessionParts};
+use crate::cline::TaskLine;
 use crate::detect::NotASession;
 use crate::dialect::Dialect;
 use crate::emit::Report;
@@ -99,7 +100,10 @@ impl FolderReader {
         reader.started()
     }
 
-    fn unstarted(context: Context, parts: SessionParts) -> Self {
+    fn unstarted(mut context: Context, parts: SessionParts) -> Self {
+        if let Some(main) = parts.main.as_deref().filter(|_| context.agent.is_none()) {
+            context.agent = TaskLine::agent_at(main).map(str::to_owned);
+        }
         let metas = Metas::of(&parts.agents);
         let mut agents = BTreeMap::new();
         for agent in parts.agents {
