@@ -6,6 +6,7 @@ mod anew;
 mod boot;
 mod copies;
 mod found;
+mod going;
 pub(crate) mod lock;
 mod opening;
 mod packed;
@@ -31,6 +32,7 @@ use crate::session_id::SessionId;
 use anew::Anew;
 pub use anew::{FoundTold, LogFound};
 use boot::Boot;
+use going::Going;
 pub use removal::{HeldFolder, Removal, named_bodies};
 pub(crate) use restore::ASIDE;
 pub use restore::Restoring;
@@ -77,6 +79,8 @@ struct Inner {
     options: Options,
     blobs: Blobs,
     sessions: Mutex<BTreeMap<SessionId, Arc<Session>>>,
+    /// Those of which all is removed now.
+    going: Going,
     /// What is known of logs that were packed away.
     packed: Mutex<BTreeMap<SessionId, Arc<Packed>>>,
     /// Those that have what is not durable.
@@ -113,6 +117,7 @@ impl Store {
                 options,
                 blobs: Blobs::open(dir.join("blobs"))?,
                 sessions: Mutex::default(),
+                going: Going::default(),
                 packed: Mutex::default(),
                 to_sync: Mutex::default(),
                 sync_turn: Mutex::default(),
@@ -200,23 +205,40 @@ impl Inner {
         let Some(session) = locked(&self.sessions).get(id).cloned() else {
             return;
         };
-        let mut open = locked(&self.open);
-        open.insert(id.clone(), session);
-        let most = self.options.open_logs;
-        if open.len() <= most {
-            return;
-        }
-        // A tenth at once, so that the search for the oldest is shared by many.
-        let mut sessions: Vec<_> = open.values().cloned().collect();
-        sessions.sort_by_key(|session| session.used());
-        let n_too_many = sessions.len() - most + most / 10;
-        sessions.retain(|session| session.id() != id);
+        locked(&self.open).insert(id.clone(), session);
         let sync = self.options.sync;
-        let mut away = sessions
-            .into_iter()
-            .filter(|session| session.put_away(sync));
-        for session in away.by_ref().take(n_too_many) {
-            open.remove(session.id());
+        self.keep_open(self.options.open_logs, id, &|session| {
+            session.put_away(sync)
+        });
+    }
+
+    /// Puts logs away by `put_away` where more than `most` are open, those that were not used for longest, and never that of
+    /// `id`. The list of them is not held while the disk works.
+    fn keep_open(&self, most: usize, id: &SessionId, put_away: &dyn Fn(&Session) -> bool) {
+        let mut sessions: Vec<_> = {
+            let open = locked(&self.open);
+            if open.len() <= most {
+                return;
+            }
+            open.values().cloned().collect()
+        };
+        // A tenth at once, so that the search for the oldest is shared by many.
+        let mut n_too_many = sessions.len() - most + most / 10;
+        sessions.sort_by_key(|session| session.used());
+        sessions.retain(|session| session.id() != id);
+        for session in sessions {
+            if n_too_many == 0 {
+                return;
+            }
+            // Before it is put away: who opens it right behind that puts it in again.
+            if locked(&self.open).remove(session.id()).is_none() {
+                // Another one is at it.
+                n_too_many -= 1;
+            } else if put_away(&session) {
+                n_too_many -= 1;
+            } else {
+                locked(&self.open).insert(session.id().clone(), session);
+            }
         }
     }
 
@@ -244,3 +266,6 @@ pub fn now_ms() -> i64 {
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
     })
 }
+
+#[cfg(test)]
+mod tests;

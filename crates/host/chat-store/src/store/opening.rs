@@ -1,6 +1,7 @@
 //! The logs of a folder, opened and repaired: all when the folder is, and one of a session that is new.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, MutexGuard};
 
 use super::found::{self, Found};
 use super::syncing::beside_each_other;
@@ -91,13 +92,28 @@ impl Store {
         self.opened_or_new(id, None)
     }
 
+    /// All sessions, for who may put this one in: it is there, or nothing of it is being removed.
+    fn sessions_without_going(
+        &self,
+        id: &SessionId,
+    ) -> MutexGuard<'_, BTreeMap<SessionId, Arc<Session>>> {
+        loop {
+            let sessions = locked(&self.inner.sessions);
+            if sessions.contains_key(id) || !self.inner.going.has(id) {
+                return sessions;
+            }
+            drop(sessions);
+            self.inner.going.wait(id);
+        }
+    }
+
     /// As [`Store::session_or_new`]; where there is no file of it, it is made a copy of another's.
     pub(super) fn opened_or_new(
         &self,
         id: &SessionId,
         copy_of: Option<CopyOf>,
     ) -> Result<Arc<Session>, Error> {
-        let mut sessions = locked(&self.inner.sessions);
+        let mut sessions = self.sessions_without_going(id);
         if let Some(session) = sessions.get(id) {
             return Ok(session.clone());
         }

@@ -41,11 +41,11 @@ impl Store {
     pub fn remove(&self, id: &SessionId) -> Result<Removal, Error> {
         let files = Files::of_one(&self.inner.dir, &id.stem());
         let bodies = bodies_in(&all_files_of(&files)?, &self.inner.blobs);
-        let sessions = locked(&self.inner.sessions);
-        let session = sessions.get(id).cloned();
+        // Nobody begins it in the middle of this, and the other sessions are not held while the disk works.
+        let _goes = self.inner.going.begin(id);
+        let session = self.session(id);
         let freed = match &session {
             Some(session) => {
-                drop(sessions);
                 // One that cannot be read can be removed all the same.
                 let slot = session.held().ok();
                 let freed = remove_files(&files);
@@ -59,7 +59,6 @@ impl Store {
                 }
                 freed?
             }
-            // Nobody begins one in the middle of it.
             None => remove_files(&files)?,
         };
         locked(&self.inner.packed).remove(id);

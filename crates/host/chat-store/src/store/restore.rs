@@ -110,6 +110,8 @@ impl Store {
         }
         let files = Files::of_one(&self.inner.dir, &id.stem());
         let failed = |why| Error::io("take in the log", &files.newest(), why);
+        // What is being removed of it is gone first.
+        let _goes = self.inner.going.begin(id);
         let mut sessions = locked(&self.inner.sessions);
         // What was there may have been packed away, but for some files.
         end_begun(&files)?;

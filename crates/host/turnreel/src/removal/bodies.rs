@@ -33,9 +33,9 @@ pub(crate) const REST_OF_ALL: Duration = Duration::from_hours(24);
 #[derive(Default)]
 pub(crate) struct UnnamedBodies {
     pending: Mutex<Pending>,
-    /// Held by who notes for the next start what is pending. Nobody waits for the disk with `pending`: that is also looked at
-    /// by those who must not.
-    noting: Mutex<()>,
+    /// Held by who notes for the next start what is pending, with what was noted last: who waited for that often finds it done.
+    /// Nobody waits for the disk with `pending`: that is also looked at by those who must not.
+    noting: Mutex<Option<BTreeSet<String>>>,
     /// Held by who looks for what names them: one reads all logs at a time.
     turn: tokio::sync::Mutex<()>,
 }
@@ -83,11 +83,18 @@ impl State {
 
     /// For the next start. What could not be noted is found by who looks at all. Waits for the disk.
     fn note_unnamed(&self) {
-        let _one = locked(&self.unnamed.noting);
+        let mut noted = locked(&self.unnamed.noting);
         let left = locked(&self.unnamed.pending).left_here();
-        if let Err(why) = self.store.blobs().note_unnamed(&left) {
-            tracing::warn!("{why}");
+        if noted.as_ref() == Some(&left) {
+            return;
         }
+        *noted = match self.store.blobs().note_unnamed(&left) {
+            Ok(()) => Some(left),
+            Err(why) => {
+                tracing::warn!("{why}");
+                None
+            }
+        };
     }
 
     fn begin_looking(&self, pending: &mut Pending) {
