@@ -51,6 +51,8 @@ dialects! {
     codex_exec "codex-exec",
     codex_rollout "codex-rollout",
     copilot "copilot",
+    crush_rows "crush-rows",
+    crush_session "crush-session",
     cursor_stream "cursor-stream",
     droid_session "droid-session",
     droid_stream "droid-stream",

@@ -14,6 +14,7 @@
 mod asides;
 mod asks;
 mod calls;
+mod changes;
 mod edits;
 mod lines;
 mod requests;
@@ -22,6 +23,7 @@ mod session;
 mod stream;
 mod talk;
 mod task;
+mod task_line;
 mod tools;
 mod turns;
 
@@ -30,6 +32,7 @@ use lines::{is_message, session_of};
 pub(crate) use session::SESSION;
 pub(crate) use stream::STREAM;
 use task::ClineTask;
+pub use task_line::TaskLine;
 
 pub(crate) static TASK: Profile = Profile {
     word: "cline-task",

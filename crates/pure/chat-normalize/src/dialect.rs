@@ -15,8 +15,8 @@ use serde_json::Value;
 use crate::sides::Router;
 use crate::{
     acp, ag_ui, agent_events, anthropic, chat_events, claude, claude_like, cline, codex, copilot,
-    cursor, droid, gemini, goose, grok, kimi, openai, opencode, openhands, pi, qwen, sandbox_agent,
-    swe_agent,
+    crush, cursor, droid, gemini, goose, grok, kimi, openai, opencode, openhands, pi, qwen,
+    sandbox_agent, swe_agent,
 };
 
 /// Makes [`Dialect`] of one list, so that none lacks a profile or a place in the order.
@@ -61,6 +61,10 @@ dialects! {
     GooseSession = goose::SESSION,
     /// `goose run --output-format stream-json`.
     GooseStream = goose::STREAM,
+    /// `crush session show ID --json`.
+    CrushSession = crush::SESSION,
+    /// Rows of Crush's database.
+    CrushRows = crush::ROWS,
     /// `grok -p … --format json`.
     Grok = grok::PROFILE,
     /// `droid exec --output-format stream-json`.

@@ -3,11 +3,12 @@
 //!
 //! All hold the same messages, which `talk` reads: texts, thoughts, calls as `toolRequest`, what they gave as `toolResponse`,
 //! of which `shown` takes what is for the user. What is asked stands in `asks`, which value is which, in `lines`, what tools
-//! are, in `tools`. After the program's source, versions 1.0 to 1.30, of 2025 and 2026. Its own store is a database since
-//! 1.10, which is not read.
+//! are, in `tools`, a conversation that was written anew, in `rewritten`. After the program's source, versions 1.0 to 1.30,
+//! of 2025 and 2026. Its own store is a database since 1.10: who follows that gives its rows as these messages.
 
 mod asks;
 mod lines;
+mod rewritten;
 mod session;
 mod shown;
 mod stream;

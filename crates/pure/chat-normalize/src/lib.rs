@@ -35,6 +35,7 @@ mod claude_like;
 mod cline;
 mod codex;
 mod copilot;
+mod crush;
 mod cursor;
 mod droid;
 mod gemini;
@@ -74,6 +75,7 @@ mod value;
 mod words;
 
 pub use agent_events::{AgentEventAdapter, AgentEventsOut, system_event, to_agent_events};
+pub use cline::TaskLine;
 pub use detect::{Detection, HEAD_BYTES, NotASession, detect};
 pub use dialect::Dialect;
 pub use emit::{AT_REST, Report};

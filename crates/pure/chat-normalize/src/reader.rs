@@ -39,6 +39,8 @@ pub struct Context {
     pub run: Option<String>,
     /// Where the program runs, where the source does not say it.
     pub cwd: Option<String>,
+    /// Which program it is, by its name for people, where that is known and several write the same format.
+    pub agent: Option<String>,
 }
 
 impl Context {

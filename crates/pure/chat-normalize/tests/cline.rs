@@ -1,5 +1,6 @@
 //! What the dialects of Cline hold, over small cases; whole sessions are read by the project's tests.
 
+mod changes;
 mod hostile;
 
 use crate::support::{assert_sound, read_lines, told};

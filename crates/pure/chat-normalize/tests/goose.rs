@@ -267,3 +267,139 @@ fn leave_without_a_call_is_asked_under_an_id_of_its_own_each_time() {
     ids.dedup();
     assert_eq!(ids.len(), 2, "{ids:?}");
 }
+
+/// As who follows the program's database tells it.
+fn about(more: &Value) -> Value {
+    let mut about =
+        json!({"id": "20261130_1", "working_dir": "/w", "message_count": 0, "total_tokens": 0});
+    let more = more.as_object().unwrap().clone();
+    about.as_object_mut().unwrap().extend(more);
+    about
+}
+
+fn said(role: &str, id: &str, at_s: i64) -> Value {
+    json!({"messages": [message(role, id, at_s, json!([text(id)]))]})
+}
+
+#[test]
+fn what_is_about_a_session_comes_again_while_it_goes_on() {
+    let tokens = |input: u64| json!({"name": "A title", "accumulated_input_tokens": input, "accumulated_output_tokens": 1});
+    let lines = [
+        about(&json!({"session_type": "sub_agent", "parent_session_id": "20261130_0"})),
+        said("user", "m1", 0),
+        said("assistant", "m2", 1),
+        about(&tokens(5)),
+        about(&tokens(5)),
+        about(&tokens(9)),
+    ];
+    let read = read_lines(Dialect::GooseSession, &lines);
+    assert!(read.report.raw.is_empty(), "{:?}", read.report.raw);
+    assert_sound("goose", &read.events);
+    let starts = read.events.iter().filter_map(|event| match &event.payload {
+        Payload::SessionStart(start) => Some(start),
+        _ => None,
+    });
+    let starts: Vec<_> = starts.collect();
+    assert_eq!(starts.len(), 2);
+    let extra = |name: &str| starts[0].extra.get(name).and_then(chat_event::Json::as_str);
+    assert_eq!(extra("parentSession").as_deref(), Some("20261130_0"));
+    assert_eq!(extra("sessionType").as_deref(), Some("sub_agent"));
+    assert_eq!(starts[1].title.as_deref(), Some("A title"));
+    assert_eq!(
+        told(&read.events),
+        [
+            "turn user",
+            "user m1",
+            "done m2",
+            "usage session 5/1",
+            "usage session 9/1",
+            "end completed"
+        ]
+    );
+    // Who reads it again, with other lines before, tells the same under the same ids.
+    let again = read_lines(Dialect::GooseSession, &[&lines[..3], &lines[5..]].concat());
+    let ids = |events: &[ChatEvent]| {
+        let usage = events
+            .iter()
+            .rfind(|it| matches!(it.payload, Payload::Usage(_)));
+        usage.map(|it| it.id.clone())
+    };
+    assert_eq!(ids(&again.events), ids(&read.events));
+}
+
+/// The turns that are said to be left, and whether all of it was cleared.
+fn set_backs(events: &[ChatEvent]) -> Vec<(Vec<String>, bool)> {
+    let notices = events.iter().filter_map(|event| match &event.payload {
+        Payload::Notice(notice) => chat_event::SetBack::of(notice),
+        _ => None,
+    });
+    notices.map(|it| (it.left, it.cleared)).collect()
+}
+
+#[test]
+fn a_conversation_that_was_written_anew_is_told_by_what_was_done_to_it() {
+    let begin = || {
+        vec![
+            about(&json!({})),
+            said("user", "m1", 0),
+            said("assistant", "m2", 1),
+            said("user", "m3", 2),
+            // One id may be that of several.
+            said("assistant", "m4", 3),
+            said("assistant", "m4", 3),
+        ]
+    };
+    let m3 = vec!["m3".to_owned()];
+    for (stands, wanted, n_compactions) in [
+        (vec!["m1", "m2", "m3", "m4", "m4", "x"], vec![], 0),
+        // Within a turn, which stands.
+        (vec!["m1", "m2", "m3", "m4"], vec![], 0),
+        (vec!["m1", "m2"], vec![(m3.clone(), false)], 0),
+        (
+            vec![],
+            vec![(vec!["m1".to_owned(), "m3".to_owned()], true)],
+            0,
+        ),
+        (vec!["x", "m3", "m4", "m4"], vec![], 1),
+        (vec!["x"], vec![], 1),
+    ] {
+        let mut lines = begin();
+        lines.push(about(&json!({"stands": stands})));
+        lines.push(said("user", "m9", 9));
+        let read = read_lines(Dialect::GooseSession, &lines);
+        assert_sound("goose", &read.events);
+        assert_eq!(set_backs(&read.events), wanted, "{stands:?}");
+        let compactions = read.events.iter();
+        let compactions = compactions.filter(|it| matches!(it.payload, Payload::Compaction(_)));
+        assert_eq!(compactions.count(), n_compactions, "{stands:?}");
+        assert_eq!(
+            told(&read.events)
+                .iter()
+                .filter(|it| **it == "user m9")
+                .count(),
+            1
+        );
+    }
+}
+
+#[test]
+fn of_an_export_that_comes_again_what_is_new_is_told() {
+    let export = |ids: &[&str]| {
+        let messages = ids.iter().enumerate().map(|(nth, id)| {
+            let role = if nth % 2 == 0 { "user" } else { "assistant" };
+            message(role, id, i64::try_from(nth).unwrap(), json!([text(id)]))
+        });
+        let messages: Vec<Value> = messages.collect();
+        json!({"id": "20261130_1", "working_dir": "/w", "name": "t", "conversation": messages})
+    };
+    let lines = [
+        export(&["m1", "m2", "m3", "m4"]),
+        export(&["m1", "m2", "m5", "m6"]),
+    ];
+    let read = read_lines(Dialect::GooseSession, &lines);
+    assert_sound("goose", &read.events);
+    assert_eq!(set_backs(&read.events), [(vec!["m3".to_owned()], false)]);
+    let users = told(&read.events);
+    let users = users.iter().filter(|it| it.starts_with("user "));
+    assert_eq!(users.collect::<Vec<_>>(), ["user m1", "user m3", "user m5"]);
+}

@@ -34,6 +34,7 @@ mod codex_lines;
 mod codex_rollouts;
 mod codex_threads;
 mod copilot;
+mod crush;
 mod cursor;
 mod dialects;
 mod droid;

@@ -111,6 +111,34 @@ impl Calls {
         true
     }
 
+    /// A call waits for a person who is asked for leave, where nothing shows that it runs.
+    pub(super) fn ask(&mut self, emitter: &mut Emitter, track: &Track, ts: i64) {
+        let native = format!("c{ts}");
+        let Some(last) = self.waiting.last_mut().filter(|it| it.native == native) else {
+            return;
+        };
+        let is_told = last.leave.is_some() || last.allowed || last.failure.is_some();
+        if last.asked && !is_told && last.printed.is_empty() {
+            let (kind, title) = (last.used.kind, last.used.title.as_deref());
+            let call = track.waiting(&native);
+            last.leave = call.map(|call| asks::ask_leave(emitter, call, kind, title));
+        }
+    }
+
+    /// The program says that a call was allowed.
+    pub(super) fn allow(&mut self, emitter: &mut Emitter, ts: i64) {
+        let native = format!("c{ts}");
+        let call = self.waiting.iter_mut().rev().find(|it| it.native == native);
+        let Some(call) = call else {
+            return emitter.pass_over("leave for a call that is over");
+        };
+        call.allowed = true;
+        if let Some(leave) = call.leave.take() {
+            asks::answer_leave(emitter, &leave, "allow");
+            call.asked = false;
+        }
+    }
+
     /// A person wrote something.
     pub(super) fn person_speaks(&mut self) {
         if let Some(last) = self.waiting.last_mut() {

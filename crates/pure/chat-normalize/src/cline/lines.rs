@@ -52,6 +52,14 @@ pub(super) fn session_of(value: &Value) -> Option<String> {
     id.or_else(|| began().map(|ms| format!("cline-{ms}")))
 }
 
+/// What a request ends in as long as the program puts together what surrounds the task.
+pub(super) const LOADING: &str = "\n\nLoading...";
+
+fn is_loading(kind: &str, value: &Value) -> bool {
+    let text = str_of(value, "text").filter(|_| kind == "api_req_started");
+    text.is_some_and(|text| text.ends_with("\\n\\nLoading...\"}"))
+}
+
 /// A message of a task.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Message<'a> {
@@ -78,8 +86,13 @@ impl<'a> Message<'a> {
             is_ask,
             text: str_of(value, "text").unwrap_or(""),
             ts: value.get("ts").and_then(millis).unwrap_or(0),
-            grows: crate::value::is_true(value, "partial"),
+            grows: crate::value::is_true(value, "partial") || is_loading(kind, value),
         })
+    }
+
+    /// Whether both are one message, at different times.
+    pub(super) fn is_same(&self, other: &Message<'_>) -> bool {
+        (self.ts, self.kind) == (other.ts, other.kind) && self.ts > 0
     }
 
     /// Its text as JSON; `Null` where it is none.

@@ -60,6 +60,11 @@ impl Speech {
         }
     }
 
+    /// Whether the message of that time grows.
+    pub(super) fn grows(&self, ts: i64) -> bool {
+        self.open.as_ref().is_some_and(|(of, _)| *of == ts)
+    }
+
     /// What grew grows no more.
     pub(super) fn end(&mut self, emitter: &mut Emitter) {
         if let Some((_, part)) = self.open.take() {

@@ -8,15 +8,18 @@
 //! No end of a turn is in it: the next prompt or the file's end ends one, and its last message says how. Folder, title and
 //! state are in `ID.json` beside it. A sub-agent's session is a file of its own.
 
+use chat_event::SetBack;
 use chat_event::payload::SessionStart;
 use serde_json::{Map, Value};
 
 use super::FORMAT;
 use super::talk::{Given, Talk, attachment, usage};
+use super::task_line::TaskLine;
 use crate::dialect::{Form, Normalizer, Origin, Profile, Sessions};
 use crate::emit::{Emitter, clean_id};
 use crate::reader::Context;
 use crate::run_track::RunTrack;
+use crate::set_back::Standing;
 use crate::track::{Said, ended};
 use crate::value::{is_true, list_of, millis, str_of, text_of};
 
@@ -30,7 +33,7 @@ pub(crate) static SESSION: Profile = Profile {
     tells_edits_late: false,
     recognise: is_of,
     session_of,
-    make: |_| Box::new(ClineSession::new()),
+    make: |context| Box::new(ClineSession::new(context)),
 };
 
 /// Whether a document is such a file.
@@ -61,14 +64,22 @@ struct ClineSession {
     outcome: &'static str,
     /// When the last message was written.
     worked_ms: Option<i64>,
+    /// The last message of the assistant, how many of its blocks were told, and whether its tokens were.
+    last: Option<(String, usize, bool)>,
+    turns: Standing,
+    /// What the last message is called.
+    newest: String,
 }
 
 impl ClineSession {
-    fn new() -> Self {
+    fn new(context: &Context) -> Self {
         ClineSession {
-            talk: Talk::new(RunTrack::new(&Context::default())),
+            talk: Talk::new(RunTrack::new(context)),
             outcome: "interrupted",
             worked_ms: None,
+            last: None,
+            turns: Standing::default(),
+            newest: String::new(),
         }
     }
 
@@ -89,16 +100,13 @@ impl ClineSession {
         emitter.begin_line(Some(&stem));
         let ts = message.get("ts").and_then(millis);
         self.talk.run.at(emitter, ts);
-        let blocks = match message.get("content") {
-            Some(Value::Array(blocks)) => blocks.as_slice(),
-            Some(text) => std::slice::from_ref(text),
-            None => &[],
-        };
+        let blocks = blocks_of(message);
         match str_of(message, "role") {
             Some("assistant") => self.assistant(emitter, message, &stem, blocks),
             _ => self.user(emitter, message, &stem, blocks),
         }
         self.worked_ms = ts.or(self.worked_ms);
+        self.newest = stem;
     }
 
     fn user(&mut self, emitter: &mut Emitter, message: &Value, stem: &str, blocks: &[Value]) {
@@ -151,6 +159,62 @@ impl ClineSession {
         }
         self.close(emitter);
         self.talk.run.ask(emitter, Some(stem), said);
+        if let Some(turn) = self.talk.run.track.turn_id() {
+            self.turns.begin(turn);
+        }
+    }
+
+    /// A message says something else than it did: more blocks, or what it cost.
+    fn changed(&mut self, emitter: &mut Emitter, message: &Value) {
+        let stem = text_of(message, "id").map(clean_id);
+        let is_last = |last: &mut (String, usize, bool)| stem.as_ref() == Some(&last.0);
+        let Some((stem, n_told, is_priced)) = self.last.take_if(is_last) else {
+            return emitter.pass_over("a change that says nothing");
+        };
+        emitter.begin_line(Some(&stem));
+        self.talk.run.at(emitter, self.worked_ms);
+        let mut more = message.clone();
+        if let Some(Value::Array(blocks)) = more.get_mut("content") {
+            blocks.drain(..n_told.min(blocks.len()));
+        }
+        if is_priced && let Some(members) = more.as_object_mut() {
+            members.remove("metrics");
+        }
+        let outcome = self.outcome;
+        let blocks = blocks_of(&more);
+        self.assistant(emitter, &more, &stem, blocks);
+        if blocks.is_empty() {
+            self.outcome = outcome;
+        }
+        if let Some((_, n_blocks, priced)) = &mut self.last {
+            *n_blocks += n_told;
+            *priced |= is_priced;
+        }
+    }
+
+    /// These messages are in the file no more.
+    fn left(&mut self, emitter: &mut Emitter, left: &[Value]) {
+        let ids: Vec<String> = left
+            .iter()
+            .filter_map(|it| text_of(it, "id"))
+            .map(clean_id)
+            .collect();
+        let (Some(first), Some(last)) = (ids.first(), ids.last()) else {
+            return emitter.pass_over("messages without names that were left");
+        };
+        emitter.begin_line(Some(&format!("{first}-{last}")));
+        self.talk.run.at(emitter, None);
+        self.close(emitter);
+        self.last = None;
+        let told = SetBack {
+            left: self.turns.leave_these(&ids.iter().collect()),
+            ..SetBack::default()
+        };
+        let text = match ids.len() {
+            1 => "the session was set back: 1 message was left".to_owned(),
+            n => format!("the session was set back: {n} messages were left"),
+        };
+        emitter.tell_set_back(text, &told);
     }
 
     fn assistant(&mut self, emitter: &mut Emitter, message: &Value, stem: &str, blocks: &[Value]) {
@@ -185,6 +249,8 @@ impl ClineSession {
             let place = self.talk.run.track.place().in_response(&response);
             emitter.add_as(&format!("{response}:usage"), &place, usage);
         }
+        let is_priced = message.get("metrics").is_some();
+        self.last = Some((stem.to_owned(), blocks.len(), is_priced));
         self.outcome = match speaks && !calls {
             true => "completed",
             false => "interrupted",
@@ -201,8 +267,26 @@ fn words(text: &str) -> &str {
     inner.unwrap_or(text)
 }
 
+fn blocks_of(message: &Value) -> &[Value] {
+    match message.get("content") {
+        Some(Value::Array(blocks)) => blocks,
+        Some(text) => std::slice::from_ref(text),
+        None => &[],
+    }
+}
+
 impl Normalizer for ClineSession {
     fn line(&mut self, emitter: &mut Emitter, value: &Value) {
+        if let Some(document) = value.get(TaskLine::CHANGED) {
+            for message in list_of(document, "messages") {
+                self.changed(emitter, message);
+            }
+            return emitter.begin_line(Some(&self.newest));
+        }
+        if value.get(TaskLine::LEFT).is_some() {
+            self.left(emitter, list_of(value, TaskLine::LEFT));
+            return emitter.begin_line(Some(&self.newest));
+        }
         let facts = SessionStart {
             agent: Some("Cline".to_owned()),
             native_id: text_of(value, "sessionId").map(str::to_owned),
@@ -219,8 +303,10 @@ impl Normalizer for ClineSession {
             let place = self.talk.run.track.place();
             emitter.raw(&place, FORMAT, "no session", value);
         }
+        let before = value.get(TaskLine::AT).and_then(Value::as_u64);
+        let before = before.and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
         for (nth, message) in list_of(value, "messages").iter().enumerate() {
-            self.message(emitter, message, nth);
+            self.message(emitter, message, before.saturating_add(nth));
         }
     }
 

@@ -24,8 +24,10 @@ use serde_json::{Map, Value};
 use super::FORMAT;
 use super::asks::{answer_question, ask_question};
 use super::calls::Calls;
+use super::changes::Sight;
 use super::lines::Message;
 use super::said::{Speech, checklist};
+use super::task_line::TaskLine;
 use crate::ask::Ask;
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, hash};
@@ -44,13 +46,14 @@ pub(super) struct ClineTask {
     pub(super) run: RunTrack,
     /// Whether the first message came.
     begun: bool,
-    /// Which program wrote it, once that shows.
+    /// Which program wrote it, once that shows, and whether that was told from outside.
     agent: Option<&'static str>,
+    is_told_whose: bool,
     pub(super) speech: Speech,
     /// The last message that was whole: its time, and a hash of what it says.
     last: Option<(i64, u64)>,
     /// A call or a question that grows.
-    growing: Option<Value>,
+    pub(super) growing: Option<Value>,
     pub(super) calls: Calls,
     pub(super) question: Option<Ask>,
     /// The response, and what is known of its request.
@@ -62,6 +65,7 @@ pub(super) struct ClineTask {
     pub(super) outcome: &'static str,
     /// When the last message came.
     pub(super) worked_ms: Option<i64>,
+    pub(super) sight: Sight,
 }
 
 impl ClineTask {
@@ -69,7 +73,8 @@ impl ClineTask {
         ClineTask {
             run: RunTrack::new(context),
             begun: false,
-            agent: None,
+            agent: context.agent.as_deref().and_then(named),
+            is_told_whose: context.agent.as_deref().and_then(named).is_some(),
             speech: Speech::default(),
             last: None,
             growing: None,
@@ -80,6 +85,7 @@ impl ClineTask {
             list: 0,
             outcome: "interrupted",
             worked_ms: None,
+            sight: Sight::default(),
         }
     }
 
@@ -102,6 +108,7 @@ impl ClineTask {
         };
         // What both have shows nothing against what one of them has.
         match (self.agent, known) {
+            _ if self.is_told_whose => {}
             (None, _) if is_clines => self.agent = Some("Cline"),
             (None | Some("Roo Code"), Some(known)) => self.agent = Some(known),
             _ => {}
@@ -122,7 +129,7 @@ impl ClineTask {
         self.run.facts(emitter, facts, Map::new());
     }
 
-    fn message(&mut self, emitter: &mut Emitter, message: &Message<'_>) {
+    pub(super) fn message(&mut self, emitter: &mut Emitter, message: &Message<'_>) {
         let kind = match message.kind {
             "text" if !self.begun => "task",
             kind => kind,
@@ -214,7 +221,7 @@ impl ClineTask {
         }
     }
 
-    fn asks(&mut self, emitter: &mut Emitter, message: &Message<'_>) {
+    pub(super) fn asks(&mut self, emitter: &mut Emitter, message: &Message<'_>) {
         let selected = message.json();
         let selected = text_of(&selected, "selected");
         let id = format!("q{}", message.ts);
@@ -280,6 +287,38 @@ impl ClineTask {
 
 impl Normalizer for ClineTask {
     fn line(&mut self, emitter: &mut Emitter, value: &Value) {
+        if let Some(message) = value.get(TaskLine::CHANGED) {
+            self.changed(emitter, message);
+        } else if value.get(TaskLine::LEFT).is_some() {
+            self.left(emitter, list_of(value, TaskLine::LEFT));
+        } else {
+            return self.tell(emitter, value);
+        }
+        // What is told next of the task's own is told of its last message.
+        emitter.begin_line(Some(&format!("m{}", self.sight.newest_ms)));
+    }
+
+    fn rest(&mut self, emitter: &mut Emitter) {
+        self.rests(emitter);
+    }
+
+    fn finish(&mut self, emitter: &mut Emitter) {
+        self.let_go(emitter);
+        self.run.at(emitter, None);
+        self.close(emitter);
+    }
+}
+
+/// A program by its name.
+fn named(name: &str) -> Option<&'static str> {
+    ["Cline", "Roo Code", "Kilo Code"]
+        .into_iter()
+        .find(|it| *it == name)
+}
+
+impl ClineTask {
+    /// A message of the task.
+    pub(super) fn tell(&mut self, emitter: &mut Emitter, value: &Value) {
         let Some(message) = Message::of(value) else {
             if let Some(id) = text_of(value, "taskId") {
                 let facts = SessionStart {
@@ -299,11 +338,8 @@ impl Normalizer for ClineTask {
             return emitter.report.repeated += 1;
         }
         self.last = Some((message.ts, print)).filter(|_| !message.grows);
-        let is_same = |grown: &Value| {
-            let grown = Message::of(grown);
-            grown.is_some_and(|it| (it.ts, it.kind) == (message.ts, message.kind) && it.ts > 0)
-        };
-        self.growing.take_if(|grown| is_same(grown));
+        let is_same = |grown: &mut Value| Message::of(grown).is_some_and(|it| it.is_same(&message));
+        self.growing.take_if(is_same);
         self.let_go(emitter);
         emitter.begin_line(Some(&format!("m{}", message.ts)));
         self.run.at(emitter, Some(message.ts).filter(|ts| *ts > 0));
@@ -329,11 +365,6 @@ impl Normalizer for ClineTask {
         }
         self.begun = true;
         self.worked_ms = Some(emitter.time_ms);
-    }
-
-    fn finish(&mut self, emitter: &mut Emitter) {
-        self.let_go(emitter);
-        self.run.at(emitter, None);
-        self.close(emitter);
+        self.sight.note(&message, self.run.track.turn_id());
     }
 }

@@ -5,7 +5,7 @@ use chat_event::payload::{ErrorEvent, Interrupt, SessionStart, Usage};
 use serde_json::{Map, Value};
 
 use super::asks::answer_question;
-use super::lines::Message;
+use super::lines::{LOADING, Message};
 use super::requests::folder;
 use super::said::by_person;
 use super::task::ClineTask;
@@ -51,22 +51,28 @@ impl ClineTask {
         }
         self.end_response(emitter);
         let request = text_of(&told, "request");
+        let request = request.map(|it| it.strip_suffix(LOADING).unwrap_or(it));
         let track = &mut self.run.track;
         self.calls.answer(emitter, track, request, false);
         self.expire(emitter);
-        if let Some(cwd) = request.and_then(folder) {
-            let facts = SessionStart {
-                cwd: Some(cwd.to_owned()),
-                ..SessionStart::default()
-            };
-            self.run.facts(emitter, facts, Map::new());
-        }
+        self.folder_of(emitter, &told);
         self.response = Some(id);
         self.request = Some(told);
         self.speech.forget();
         // Whatever went wrong before: work goes on.
         self.outcome = "interrupted";
         self.response(emitter);
+    }
+
+    /// Takes the folder that a request tells.
+    pub(super) fn folder_of(&mut self, emitter: &mut Emitter, told: &Value) {
+        if let Some(cwd) = text_of(told, "request").and_then(folder) {
+            let facts = SessionStart {
+                cwd: Some(cwd.to_owned()),
+                ..SessionStart::default()
+            };
+            self.run.facts(emitter, facts, Map::new());
+        }
     }
 
     /// What is known of the request by now.
@@ -84,26 +90,11 @@ impl ClineTask {
             return;
         };
         let place = self.run.track.place().in_response(&id);
-        let count = |key: &str| count_of(&told, key);
-        let (read, written) = (count("cacheReads"), count("cacheWrites"));
-        let input = count("tokensIn").unwrap_or(0);
-        // Roo Code counts what came from the cache and went into it, too.
-        let in_cache = match told.get("apiProtocol") {
-            Some(_) => read.unwrap_or(0).saturating_add(written.unwrap_or(0)),
-            None => 0,
-        };
-        let usage = Usage {
-            scope: "response".to_owned(),
-            input_tokens: input.saturating_sub(in_cache),
-            output_tokens: count("tokensOut").unwrap_or(0),
-            cache_read_tokens: read,
-            cache_write_tokens: written,
-            cost_usd: amount_of(&told, "cost"),
-            ..Usage::default()
-        };
-        let is_known = count("tokensIn").is_some() || count("tokensOut").is_some();
-        if is_known && (input > 0 || usage.output_tokens > 0) {
-            emitter.add_as(&format!("{id}:usage"), &place, usage);
+        match usage_of(&told) {
+            Some(usage) => {
+                emitter.add_as(&format!("{id}:usage"), &place, usage);
+            }
+            None => self.sight.is_unpriced(id.clone(), place.clone()),
         }
         match text_of(&told, "cancelReason") {
             Some("user_cancelled") => {
@@ -163,4 +154,26 @@ impl ClineTask {
         self.speech.forget();
         emitter.time_ms = now_ms;
     }
+}
+
+/// What a request used, as far as it says it.
+pub(super) fn usage_of(told: &Value) -> Option<Usage> {
+    let count = |key: &str| count_of(told, key);
+    let (read, written) = (count("cacheReads"), count("cacheWrites"));
+    let input = count("tokensIn").unwrap_or(0);
+    // Roo Code counts what came from the cache and went into it, too.
+    let in_cache = match told.get("apiProtocol") {
+        Some(_) => read.unwrap_or(0).saturating_add(written.unwrap_or(0)),
+        None => 0,
+    };
+    let usage = Usage {
+        scope: "response".to_owned(),
+        input_tokens: input.saturating_sub(in_cache),
+        output_tokens: count("tokensOut").unwrap_or(0),
+        cache_read_tokens: read,
+        cache_write_tokens: written,
+        cost_usd: amount_of(told, "cost"),
+        ..Usage::default()
+    };
+    (input > 0 || usage.output_tokens > 0).then_some(usage)
 }

@@ -47,7 +47,10 @@ const MAGIC: &[(&[u8], &str)] = &[
     (b"\xff\xd8\xff", "a JPEG picture"),
     (b"GIF8", "a GIF picture"),
     (b"%PDF-", "a PDF document"),
-    (b"SQLite format 3\0", "an SQLite database"),
+    (
+        b"SQLite format 3\0",
+        "an SQLite database; `turnreel` follows those of OpenCode, Goose and Crush where they lie",
+    ),
     (b"\x7fELF", "a program"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
     (b"PK\x05\x06", "an empty zip archive"),
