@@ -13,18 +13,23 @@
 //!
 //! A file that is one document is read anew with each change, and what is new in it is told (`document`).
 //!
-//! OpenCode keeps no files but a database, whose events are read in their order (`opencode`).
+//! Some agents keep no files but databases, as OpenCode does: these are looked at with each tick (`database`), and what is
+//! new in their rows is told (`store`).
 //!
 //! Files are looked at, not watched: that works on every disk and in every container, and a look at one costs some
 //! microseconds. The files themselves are only ever read. How far each was told is kept in the data folder (`kept`), so
 //! that a new start goes on there. Nothing here waits: [`Follow::step`] does one slice of work and says when the
 //! next is due.
 
+mod about;
 mod agent;
 mod beside;
+mod crush;
 mod database;
 mod document;
+mod editors;
 mod file;
+mod goose;
 mod holders;
 mod kept;
 mod looking;
@@ -38,6 +43,7 @@ mod running;
 mod session;
 mod source;
 mod sqlite;
+mod store;
 mod telling;
 mod tree;
 
@@ -50,12 +56,13 @@ use chat_event::ChatEvent;
 use crate::client::Error;
 use crate::sources::{FOLLOWING, Sources, Words, forget_old};
 use crate::spool::make_dir;
+pub use about::context_of;
 pub use agent::{Agent, Place, places};
+use database::Watched;
 use file::Facts;
 pub use file::open_own;
 use holders::Holders;
 use kept::Kept;
-use opencode::OpenCode;
 use session::Session;
 use tree::Tree;
 
@@ -83,7 +90,7 @@ const REST_PER_LOOK: u32 = 150;
 /// The longest of these pauses: a disk may have been slow once.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// And one at OpenCode's database, whose write-ahead log is read from its beginning each time.
+/// And one at a database, whose write-ahead log is read from its beginning each time, or at a document that is a list.
 const REST_PER_READ: u32 = 15;
 
 /// How often it is noted how far all is told, where that changed.
@@ -189,7 +196,9 @@ pub struct Found {
 pub struct Follow {
     settings: FollowSettings,
     trees: Vec<Tree>,
-    opencode: Option<OpenCode>,
+    /// Where there are databases, and those that were found.
+    places: Vec<Place>,
+    databases: Vec<Watched>,
     /// By the path of the session's own file.
     known: HashMap<PathBuf, Known>,
     /// Those that have more to be read or told, or are hot.
@@ -211,10 +220,6 @@ pub struct Follow {
     next_note: Instant,
     next_holders: Instant,
     began: bool,
-    opencode_is_due: bool,
-    opencode_rests_until: Instant,
-    /// Since when another source holds what is noted of OpenCode's sessions.
-    opencode_held: BTreeMap<String, Instant>,
     progress: Progress,
     told_progress: Option<Instant>,
 }
@@ -278,13 +283,11 @@ impl Follow {
         let (databases, folders): (Vec<_>, Vec<_>) = settings
             .places
             .iter()
-            .partition(|place| place.agent == Agent::OpenCode);
+            .partition(|place| place.agent.keeps_databases());
         Follow {
             trees: folders.into_iter().cloned().map(Tree::new).collect(),
-            opencode: databases.first().map(|place| {
-                let holders = Holders::of(kept.opencode_holders());
-                OpenCode::new(place, holders)
-            }),
+            places: databases.into_iter().cloned().collect(),
+            databases: Vec::new(),
             known: HashMap::new(),
             loaded: BTreeMap::new(),
             backlog: Vec::new(),
@@ -300,9 +303,6 @@ impl Follow {
             next_note: now + NOTE,
             next_holders: now,
             began: false,
-            opencode_is_due: true,
-            opencode_rests_until: now,
-            opencode_held: BTreeMap::new(),
             progress: Progress::default(),
             told_progress: None,
             settings,
@@ -329,7 +329,7 @@ impl Follow {
                 not_read: None,
             });
         }
-        found.extend(self.look_at_opencode(taker));
+        found.extend(self.look_at_databases(taker));
         found
     }
 
@@ -337,17 +337,17 @@ impl Follow {
     pub fn step(&mut self, taker: &mut dyn Taker) -> Duration {
         let now = Instant::now();
         if now >= self.next_look {
-            self.opencode_is_due = true;
+            self.databases_are_due();
             self.look_around(taker);
         } else if now >= self.next_tick {
             self.look_at_hot();
-            self.opencode_is_due = true;
+            self.databases_are_due();
         }
         if now >= self.next_note {
             self.next_note = now + NOTE;
             self.note(taker);
         }
-        if self.read_changed(taker) | self.read_opencode(taker) || self.read_backlog(taker) {
+        if self.read_changed(taker) | self.read_databases(taker) || self.read_backlog(taker) {
             return Duration::ZERO;
         }
         self.settle(taker);

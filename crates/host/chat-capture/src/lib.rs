@@ -21,7 +21,9 @@ mod unread;
 
 pub use chat_normalize::Dialect;
 pub use client::{Endpoint, Error, check_endpoint};
-pub use follow::{Agent, Follow, FollowSettings, Found, Place, Progress, Taker, open_own, places};
+pub use follow::{
+    Agent, Follow, FollowSettings, Found, Place, Progress, Taker, context_of, open_own, places,
+};
 pub use hook::{Asked, RewriteAll};
 pub use leftover::{Leftover, Next, leftovers};
 pub use pipe::{FindEndpoint, LONGEST_WAIT, Outcome, Pipe, Rewrite, pass_on};

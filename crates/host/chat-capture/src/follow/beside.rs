@@ -18,7 +18,7 @@ pub(super) enum Told {
     },
 }
 
-/// What is said of a session, or of OpenCode's, that waits for long.
+/// What is said of a session's file, or of a database's session, that waits for long.
 pub(super) fn held_long(what: &Path, notes: &Path) -> String {
     format!(
         "not told yet: another process holds the session's notes {}, as a `turnreel pipe` does that was stopped; it is told as soon as that goes on or ends: {}",

@@ -1,8 +1,11 @@
 //! A session's file that is one JSON document, written anew with each change: the chats of Gemini CLI before 0.4x
-//! (`formats.md` 10.2), `session-….json`.
+//! (`formats.md` 10.2), `session-….json`; and those that are a list of messages (`list`).
 //!
-//! Its first state is read as it is, and each later one as what today's files say of such a change: `$set` with all
+//! A chat's first state is read as it is, and each later one as what today's files say of such a change: `$set` with all
 //! messages. So one reader tells of all states what is new in them.
+
+mod item;
+mod list;
 
 use std::io;
 use std::path::Path;
@@ -12,6 +15,7 @@ use serde_json::{Value, json};
 use super::file::{Facts, Followed, SETTLED, Taken};
 use super::source::Failed;
 use crate::pipe::now_ms;
+pub(super) use list::{List, Slice};
 
 /// Longer documents are not read: they would have to be held whole, with each change.
 const MOST_BYTES: u64 = chat_event::jsonl::MAX_LINE_BYTES as u64;
@@ -19,6 +23,12 @@ const MOST_BYTES: u64 = chat_event::jsonl::MAX_LINE_BYTES as u64;
 /// Whether a session's file is a document.
 pub(super) fn is_document(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "json")
+}
+
+/// Whether a document that is not whole stays so: nobody writes it any more.
+pub(super) fn is_settled(facts: Facts) -> bool {
+    let settled_ms = i64::try_from(SETTLED.as_millis()).unwrap_or(i64::MAX);
+    now_ms().saturating_sub(facts.changed_ms) >= settled_ms
 }
 
 /// One state of a document.
@@ -42,8 +52,7 @@ impl State {
         let value = match serde_json::from_slice(&bytes) {
             Ok(value) => value,
             Err(why) => {
-                let settled_ms = i64::try_from(SETTLED.as_millis()).unwrap_or(i64::MAX);
-                if now_ms().saturating_sub(facts.changed_ms) < settled_ms {
+                if !is_settled(facts) {
                     return Err(Failed::Io(io::ErrorKind::UnexpectedEof.into()));
                 }
                 return Err(Failed::Broken(format!(
@@ -71,3 +80,10 @@ impl State {
         said + "\n"
     }
 }
+
+#[cfg(test)]
+#[allow(
+    clippy::unwrap_used,
+    reason = "a promise that is not kept fails its test"
+)]
+mod tests;

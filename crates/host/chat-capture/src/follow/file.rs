@@ -106,6 +106,11 @@ impl Followed {
         Ok(self.file.metadata()?.len())
     }
 
+    /// What a look at it would tell now, whatever lies at its path.
+    pub(super) fn facts(&self) -> io::Result<Facts> {
+        Ok(Facts::from(&self.file.metadata()?))
+    }
+
     /// Reads at most `most` bytes from `at` on; none at its end.
     pub(super) fn read(&mut self, at: u64, most: u64, into: &mut Vec<u8>) -> io::Result<()> {
         into.clear();

@@ -19,10 +19,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::file::{Facts, Taken};
-use super::opencode::Told;
 use super::process::Processes;
+use super::store::Told;
 use crate::pipe::now_ms;
-use written::{Change, Snapshot, Written, line};
+use written::{Change, OfDatabase, Snapshot, Written, line};
 
 /// How far the files of one session were told.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,16 +47,15 @@ pub(super) struct Progress {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     File(PathBuf),
-    Opencode(String),
-    OpencodeHolders,
+    /// A session of a database.
+    Database(PathBuf, String),
+    Holders(PathBuf),
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     sessions: HashMap<PathBuf, Progress>,
-    opencode: BTreeMap<String, Told>,
-    /// Who wrote to OpenCode's database.
-    opencode_holders: Option<Processes>,
+    databases: BTreeMap<PathBuf, OfDatabase>,
     /// What changed since the last note.
     changed: BTreeSet<Key>,
     /// What the last note took, to be written with the next one.
@@ -83,11 +82,12 @@ impl Kept {
         };
         let files = written.files.into_iter();
         let files = files.map(|(path, it)| (PathBuf::from(path), it));
+        let databases = written.databases.into_iter();
+        let databases = databases.map(|(path, it)| (PathBuf::from(path), it));
         Kept {
             // Of files that are gone nothing more will be told.
             sessions: files.filter(|(path, _)| path.exists()).collect(),
-            opencode: written.opencode,
-            opencode_holders: written.opencode_holders,
+            databases: databases.filter(|(path, _)| path.exists()).collect(),
             newest: written.number,
             ..Kept::default()
         }
@@ -137,15 +137,16 @@ impl Kept {
         }
     }
 
-    pub(super) fn opencode_holders(&self) -> Option<&Processes> {
-        self.opencode_holders.as_ref()
+    pub(super) fn database_holders(&self, path: &Path) -> Option<&Processes> {
+        self.databases.get(path)?.holders.as_ref()
     }
 
-    /// Takes who writes to OpenCode's database.
-    pub(super) fn hold_opencode(&mut self, holders: Option<Processes>) {
-        if self.opencode_holders != holders {
-            self.opencode_holders = holders;
-            self.changed.insert(Key::OpencodeHolders);
+    /// Takes who writes to a database.
+    pub(super) fn hold_database(&mut self, path: &Path, holders: Option<Processes>) {
+        if self.database_holders(path) != holders.as_ref() {
+            let database = self.databases.entry(path.to_owned()).or_default();
+            database.holders = holders;
+            self.changed.insert(Key::Holders(path.to_owned()));
         }
     }
 
@@ -156,24 +157,31 @@ impl Kept {
         }
     }
 
-    pub(super) fn opencode(&self) -> &BTreeMap<String, Told> {
-        &self.opencode
+    /// How far the sessions of a database were told, by their ids.
+    pub(super) fn database(&self, path: &Path) -> &BTreeMap<String, Told> {
+        static NONE: BTreeMap<String, Told> = BTreeMap::new();
+        self.databases.get(path).map_or(&NONE, |it| &it.sessions)
     }
 
-    pub(super) fn put_opencode(&mut self, session: String, told: Told) {
-        if self.opencode.get(&session) != Some(&told) {
-            self.changed.insert(Key::Opencode(session.clone()));
-            self.opencode.insert(session, told);
+    pub(super) fn put_database(&mut self, path: &Path, session: String, told: Told) {
+        if self.database(path).get(&session) != Some(&told) {
+            let database = self.databases.entry(path.to_owned()).or_default();
+            let key = Key::Database(path.to_owned(), session.clone());
+            self.changed.insert(key);
+            database.sessions.insert(session, told);
         }
     }
 
-    /// Forgets sessions of OpenCode that are gone.
-    pub(super) fn retain_opencode(&mut self, is_there: impl Fn(&str) -> bool) {
+    /// Forgets sessions of a database that are gone.
+    pub(super) fn retain_database(&mut self, path: &Path, is_there: impl Fn(&str) -> bool) {
+        let Some(database) = self.databases.get_mut(path) else {
+            return;
+        };
         let changed = &mut self.changed;
-        self.opencode.retain(|session, _| {
+        database.sessions.retain(|session, _| {
             let stays = is_there(session);
             if !stays {
-                changed.insert(Key::Opencode(session.clone()));
+                changed.insert(Key::Database(path.to_owned(), session.clone()));
             }
             stays
         });
@@ -216,11 +224,13 @@ impl Kept {
     fn written(&self, number: u64) -> Written {
         let sessions = self.sessions.iter();
         let named = sessions.filter_map(|(path, it)| Some((path.to_str()?.to_owned(), it.clone())));
+        let databases = self.databases.iter();
+        let databases =
+            databases.filter_map(|(path, it)| Some((path.to_str()?.to_owned(), it.clone())));
         Written {
             number,
             files: named.collect(),
-            opencode: self.opencode.clone(),
-            opencode_holders: self.opencode_holders.clone(),
+            databases: databases.collect(),
         }
     }
 
@@ -234,11 +244,16 @@ impl Kept {
                     let Some(path) = path.to_str() else { continue };
                     Change::File(path.to_owned(), told)
                 }
-                Key::Opencode(session) => {
-                    let told = self.opencode.get(&session).cloned();
-                    Change::Opencode(session, told)
+                Key::Database(path, session) => {
+                    let told = self.database(&path).get(&session).cloned();
+                    let Some(path) = path.to_str() else { continue };
+                    Change::Database(path.to_owned(), session, told)
                 }
-                Key::OpencodeHolders => Change::OpencodeHolders(self.opencode_holders.clone()),
+                Key::Holders(path) => {
+                    let holders = self.database_holders(&path).cloned();
+                    let Some(path) = path.to_str() else { continue };
+                    Change::Holders(path.to_owned(), holders)
+                }
             };
             lines.append(&mut line(&change));
         }

@@ -8,6 +8,7 @@ use super::agent::Agent;
 use super::document::is_document;
 use super::file::Facts;
 use super::holders::Holders;
+use super::session::Session;
 use super::tree::{Seen, Tree};
 use super::{
     FORGET, Follow, HOT, Known, LONGEST_PAUSE, LOOK, REST, REST_PER_LOOK, TICK, Taker, duration_ms,
@@ -25,6 +26,7 @@ impl Follow {
         for fault in faults {
             self.warn_once(fault, taker);
         }
+        self.find_databases();
         let is_first = !std::mem::replace(&mut self.began, true);
         let mut here = BTreeSet::new();
         let mut parts = BTreeSet::new();
@@ -163,8 +165,7 @@ impl Follow {
 
     pub(super) fn look_at_hot(&mut self) {
         let at_ms = now_ms();
-        let opencode = self.opencode.as_ref();
-        let mut is_any_hot = opencode.is_some_and(|opencode| opencode.rests() <= HOT);
+        let mut is_any_hot = self.databases.iter().any(|it| it.rests() <= HOT);
         for (path, known) in &mut self.known {
             if known.is_gone() || !known.wanted || known.rests(at_ms) > HOT {
                 continue;
@@ -178,15 +179,17 @@ impl Follow {
                     is_changed = true;
                 }
             }
+            let is_unsure = |session: &Session| session.is_unsure(known.facts);
+            let is_unsure = self.loaded.get(path).is_some_and(is_unsure);
             if is_changed {
                 known.refused &= !is_document(path);
                 known.holders.note_write(known.facts.changed_ms);
             }
-            if is_changed && !known.is_first {
+            if (is_changed || is_unsure) && !known.is_first {
                 self.changed.insert(path.clone());
             }
         }
-        // Without any nobody is woken for them; OpenCode's database is looked at all the same.
+        // Without any nobody is woken for them; databases are looked at all the same.
         self.next_tick = Instant::now() + if is_any_hot { TICK } else { LOOK };
     }
 

@@ -23,9 +23,10 @@ impl Follow {
                 self.kept.hold(path, noted);
             }
         }
-        let opencode = self.opencode.as_ref();
-        if let Some(noted) = opencode.and_then(|it| it.holders().noted()) {
-            self.kept.hold_opencode(noted);
+        for database in &self.databases {
+            if let Some(noted) = database.holders().noted() {
+                self.kept.hold_database(&database.path, noted);
+            }
         }
         let took = began.elapsed();
         self.next_holders =
@@ -94,8 +95,8 @@ impl Follow {
                 (Tells::Processes | Tells::Beside | Tells::Nothing, _) => {}
             }
         }
-        if let Some(opencode) = &mut self.opencode {
-            sought.extend(opencode.holders_to_look_at(HOT));
+        for database in &mut self.databases {
+            sought.extend(database.holders_to_look_at(HOT));
         }
         if !sought.is_empty() {
             holders::look(sought);

@@ -8,16 +8,19 @@ mod agents;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, Dialect};
 
+use super::about::context_of;
+use super::agent::Agent;
 use super::file::Facts;
 use super::kept::Progress;
 use super::open_calls::OpenCalls;
 use super::parts::{Calls, SubAgent, ends_agent, whole_result};
 use super::source::{Failed, Piece, Source};
+use super::{REST_PER_READ, TICK};
 use crate::client::Error;
 use crate::spool::spool_error;
 
@@ -28,6 +31,8 @@ pub(super) struct Read {
     pub(super) more: bool,
     /// What the operator should know.
     pub(super) faults: Vec<String>,
+    /// A document is read again after so long: it was long, or is being written.
+    pub(super) pause: Option<Duration>,
 }
 
 /// Why a session is not read on.
@@ -42,6 +47,7 @@ pub(super) struct Trouble {
 #[derive(Debug)]
 pub(super) struct Session {
     path: PathBuf,
+    agent: Agent,
     main: Source,
     agents: BTreeMap<PathBuf, (SubAgent, Source)>,
     calls: Calls,
@@ -62,11 +68,16 @@ pub(super) struct Session {
 
 impl Session {
     /// The session whose own file this is, to be told on from where it was told to.
-    pub(super) fn load(path: &Path, kept: Option<&Progress>) -> Session {
+    pub(super) fn load(path: &Path, agent: Agent, kept: Option<&Progress>) -> Session {
         let kept = kept.cloned().unwrap_or_default();
+        let context = Context {
+            agent: Some(agent.name().to_owned()),
+            ..context_of(path)
+        };
         Session {
             path: path.to_owned(),
-            main: Source::new(Context::default(), kept.main),
+            agent,
+            main: Source::new(context, kept.main),
             agents: BTreeMap::new(),
             calls: Calls::default(),
             pending: VecDeque::new(),
@@ -87,6 +98,11 @@ impl Session {
 
     pub(super) fn dialect(&self) -> Option<Dialect> {
         self.main.reader.dialect()
+    }
+
+    /// Whether its own file may have changed, although this is what a look at it tells (`document::List`).
+    pub(super) fn is_unsure(&self, facts: Facts) -> bool {
+        self.main.is_unsure(facts)
     }
 
     /// The folder in which it works, as the system names it.
@@ -148,7 +164,7 @@ impl Session {
             && let Some(progress) = self.progress()
         {
             // It goes on all the same: its reader is made anew, for one that is finished takes nothing more.
-            *self = Session::load(&self.path, Some(&progress));
+            *self = Session::load(&self.path, self.agent, Some(&progress));
         }
         self.see_agents(parts);
         if self.pending.is_empty() {
@@ -183,7 +199,7 @@ impl Session {
                 *self = Session {
                     // Its sub-agents' files are what they were.
                     agents: std::mem::take(&mut self.agents),
-                    ..Session::load(&self.path, None)
+                    ..Session::load(&self.path, self.agent, None)
                 };
                 self.main.read(&self.path, facts, &mut events)
             }
@@ -192,6 +208,20 @@ impl Session {
         let is_told = match piece {
             Ok(Piece::Told) => true,
             Ok(Piece::New | Piece::Replaced) => false,
+            Ok(Piece::Whole { is_told, took }) => {
+                read.pause = Some(took * REST_PER_READ).filter(|pause| *pause > TICK);
+                is_told
+            }
+            Ok(Piece::Torn { stays_so, took }) => {
+                match stays_so {
+                    true => read.faults.push(format!(
+                        "not read to its end, for it is no whole JSON document: {}",
+                        self.path.display()
+                    )),
+                    false => read.pause = Some((took * REST_PER_READ).max(TICK)),
+                }
+                false
+            }
             Err(why) => return Err(trouble(&why, &self.path)),
         };
         if self.session_id.is_none() {
@@ -290,7 +320,7 @@ impl Session {
 
     /// Tells all of the session up to here, from its beginning.
     pub(super) fn tell_anew(&self, tell: &mut dyn FnMut(ChatEvent)) -> Result<(), Error> {
-        let mut again = Session::load(&self.path, None);
+        let mut again = Session::load(&self.path, self.agent, None);
         let upto = |bytes: u64| Facts {
             len: bytes,
             ..Facts::default()

@@ -2,11 +2,12 @@
 
 use std::io;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use chat_event::ChatEvent;
 use chat_normalize::{AT_REST, Context, NotASession, SessionReader};
 
-use super::document::{State, is_document};
+use super::document::{List, Slice, State, is_document, is_settled};
 use super::file::{Facts, Followed, Taken};
 
 /// As much is read at once.
@@ -34,6 +35,10 @@ pub(super) struct Source {
     finished: bool,
     /// Whether what was read ends within a line.
     is_within_line: bool,
+    /// The messages of a document that is a list of them.
+    list: Option<List>,
+    /// How long its state was read so far.
+    took: Duration,
 }
 
 /// What a slice was.
@@ -41,6 +46,16 @@ pub(super) enum Piece {
     /// It was told before.
     Told,
     New,
+    /// All of a document, which took so long.
+    Whole {
+        is_told: bool,
+        took: Duration,
+    },
+    /// What there is of a document that is being written, or was cut off; it took so long.
+    Torn {
+        stays_so: bool,
+        took: Duration,
+    },
     /// The file is another one.
     Replaced,
 }
@@ -72,6 +87,8 @@ impl Source {
             changed_ms: 0,
             finished: false,
             is_within_line: false,
+            list: None,
+            took: Duration::ZERO,
         }
     }
 
@@ -94,6 +111,11 @@ impl Source {
         self.fed == self.skip.bytes || self.skip == Taken::default()
     }
 
+    /// Whether a list that was read may have changed since, although this is what a look at it told and tells.
+    pub(super) fn is_unsure(&self, facts: Facts) -> bool {
+        self.list.as_ref().is_some_and(|list| list.is_unsure(facts))
+    }
+
     /// How far it was told.
     pub(super) fn told(&self) -> Taken {
         if self.fed < self.skip.bytes {
@@ -111,6 +133,12 @@ impl Source {
         out: &mut Vec<ChatEvent>,
     ) -> Result<Piece, Failed> {
         self.changed_ms = facts.changed_ms;
+        if self.list.is_none() && self.fed == 0 {
+            self.list = List::of(path);
+        }
+        if self.list.is_some() {
+            return self.read_list(path, facts, out);
+        }
         if is_document(path) {
             return self.read_document(path, facts, out);
         }
@@ -161,6 +189,48 @@ impl Source {
         self.time(events, out);
         pushed.map_err(Failed::NotASession)?;
         Ok(if is_told { Piece::Told } else { Piece::New })
+    }
+
+    /// Reads the next slice of a list of messages.
+    fn read_list(
+        &mut self,
+        path: &Path,
+        facts: Facts,
+        out: &mut Vec<ChatEvent>,
+    ) -> Result<Piece, Failed> {
+        let Some(list) = self.list.as_mut().filter(|list| !list.has(facts)) else {
+            return Ok(Piece::New);
+        };
+        let began = Instant::now();
+        let mut file = Followed::open(path)?;
+        let mut lines = Vec::new();
+        let (slice, taken, is_told) = list.read(&mut file, self.skip, &mut lines)?;
+        let at = list.at();
+        let mut events = Vec::new();
+        let pushed = self.reader.push(&lines, AT_REST, &mut events);
+        self.time(events, out);
+        pushed.map_err(Failed::NotASession)?;
+        self.took += began.elapsed();
+        self.failed = None;
+        self.fed = match slice {
+            // It is not at its end before that is seen.
+            Slice::More => at.unwrap_or(0).clamp(1, facts.len.saturating_sub(1).max(1)),
+            Slice::Whole | Slice::Torn | Slice::Other => facts.len.max(1),
+        };
+        Ok(match slice {
+            Slice::More if is_told => Piece::Told,
+            Slice::More => Piece::New,
+            Slice::Whole => {
+                (self.mark, self.skip) = (taken, Taken::default());
+                let took = std::mem::take(&mut self.took);
+                Piece::Whole { is_told, took }
+            }
+            Slice::Torn => Piece::Torn {
+                stays_so: is_settled(file.facts()?),
+                took: std::mem::take(&mut self.took),
+            },
+            Slice::Other => Piece::Replaced,
+        })
     }
 
     /// Nothing came for a while. When the file was written last says nothing of when its session was busy last: it may have

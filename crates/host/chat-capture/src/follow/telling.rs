@@ -9,7 +9,8 @@ use chat_event::ChatEvent;
 use super::beside::{Told, held_long, leave_removed, tell};
 use super::session::{Session, Trouble};
 use super::{
-    Follow, HELD_LONG, Known, LOOK, MOST_LOADED, QUIET, REST, STEP, TICK, TRY_AGAIN, Taker,
+    Follow, HELD_LONG, Known, LONGEST_PAUSE, LOOK, MOST_LOADED, QUIET, REST, STEP, TICK, TRY_AGAIN,
+    Taker,
 };
 use crate::client::Error;
 use crate::pipe::now_ms;
@@ -93,14 +94,15 @@ impl Follow {
         let waits = |session: &Session| !session.untold.is_empty();
         let waits = self.loaded.get(path).is_some_and(waits);
         let is_over = |known: &Known| known.refused || (known.is_gone() && !waits);
-        if self.known.get(path).is_none_or(is_over) {
+        let Some(known) = self.known.get(path).filter(|it| !is_over(it)) else {
             return false;
-        }
+        };
+        let agent = known.agent;
         if !self.loaded.contains_key(path) {
             if !self.make_room() {
                 return true;
             }
-            let session = Session::load(path, self.kept.get(path));
+            let session = Session::load(path, agent, self.kept.get(path));
             self.loaded.insert(path.to_owned(), session);
         }
         let (Some(session), Some(known)) = (self.loaded.get_mut(path), self.known.get_mut(path))
@@ -126,8 +128,8 @@ impl Follow {
                 is_for_good: true,
             })
         });
-        let (more, faults) = match read {
-            Ok(read) => (read.more, read.faults),
+        let (more, faults, pause) = match read {
+            Ok(read) => (read.more, read.faults, read.pause),
             Err(why) => {
                 self.put_off(path);
                 if let Some(known) = self.known.get_mut(path) {
@@ -142,6 +144,9 @@ impl Follow {
         for fault in faults {
             self.warn_once(fault, taker);
         }
+        if let Some(pause) = pause {
+            self.pause(path, pause);
+        }
         if !more {
             let is_new = !events.is_empty();
             self.end_where_at_rest(path, &mut events);
@@ -154,6 +159,14 @@ impl Follow {
             self.unload_ended(path);
         }
         is_told && more
+    }
+
+    /// A session's file is not read again for a while, whatever is written to it; it is then.
+    fn pause(&mut self, path: &Path, pause: Duration) {
+        if let Some(known) = self.known.get_mut(path) {
+            known.not_before = Some(Instant::now() + pause.min(LONGEST_PAUSE));
+        }
+        self.changed.insert(path.to_owned());
     }
 
     /// A session that could not be read or told now is read anew after a while.

@@ -309,7 +309,7 @@ fn a_reader_that_is_finished_is_made_anew_where_its_session_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("s1.jsonl");
     std::fs::write(&path, prompt("s1")).unwrap();
-    let mut session = Session::load(&path, None);
+    let mut session = Session::load(&path, Agent::Claude, None);
     let mut log = Log::default();
     let mut read = |session: &mut Session| {
         let facts = Facts::of(&path).unwrap();
@@ -344,17 +344,17 @@ fn half_a_list_of_opencodes_sessions_forgets_none_of_them() {
         compared_by: None,
     });
     let mut log = Log::default();
-    let found = follow.look_at_opencode(&mut log).unwrap();
-    assert!(found.sessions > 0);
+    let found = follow.look(&mut log);
+    assert!(found[0].sessions > 0);
     let other = "ses_other".to_owned();
     follow
         .kept
-        .put_opencode(other.clone(), opencode::Told::default());
+        .put_database(&database, other.clone(), store::Told::default());
     std::fs::write(&database, "no database").unwrap();
-    follow.look_at_opencode(&mut log);
+    follow.look_at_databases(&mut log);
     assert_eq!(log.warned.len(), 1, "{:?}", log.warned);
-    assert!(follow.kept.opencode().contains_key(&other));
+    assert!(follow.kept.database(&database).contains_key(&other));
     std::fs::copy(&fixture, &database).unwrap();
-    follow.look_at_opencode(&mut log);
-    assert!(!follow.kept.opencode().contains_key(&other));
+    follow.look_at_databases(&mut log);
+    assert!(!follow.kept.database(&database).contains_key(&other));
 }

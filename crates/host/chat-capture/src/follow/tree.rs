@@ -107,9 +107,10 @@ impl Tree {
             let Some(folder) = self.folders.get(&path) else {
                 continue;
             };
-            if depth < MOST_DEPTH {
+            let most_depth = self.place.agent.most_depth();
+            if depth < most_depth.unwrap_or(MOST_DEPTH) {
                 left.extend(folder.folders.iter().map(|path| (path.clone(), depth + 1)));
-            } else if let Some(inner) = folder.folders.first() {
+            } else if let Some(inner) = folder.folders.first().filter(|_| most_depth.is_none()) {
                 faults.push(format!(
                     "not looked into, for it lies too deep: {}",
                     inner.display()

@@ -5,9 +5,9 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
-use chat_capture::UnreadLines;
+use chat_capture::{UnreadLines, context_of};
 use chat_event::ChatEvent;
-use chat_normalize::{AT_REST, Context, Dialect, FolderReader};
+use chat_normalize::{AT_REST, Dialect, FolderReader};
 
 use super::inputs::Joined;
 use super::reading::{Failed, PIECE_BYTES, Session, unix_ms};
@@ -45,9 +45,12 @@ impl JoinedReading {
             None => None,
         };
         let written = facts.as_ref().and_then(|facts| facts.modified().ok());
+        let main = parts.main.as_ref();
+        let context = main.map(|main| context_of(&folder.join(main)));
+        let context = context.unwrap_or_default();
         let reader = match from {
-            Some(dialect) => FolderReader::with_dialect(Context::default(), parts.clone(), dialect),
-            None => FolderReader::new(Context::default(), parts.clone()),
+            Some(dialect) => FolderReader::with_dialect(context, parts.clone(), dialect),
+            None => FolderReader::new(context, parts.clone()),
         };
         let mut reading = JoinedReading {
             reader,

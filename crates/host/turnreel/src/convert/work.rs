@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use chat_capture::context_of;
 use chat_event::ChatEvent;
-use chat_normalize::{AT_REST, Context, Dialect, SessionReader, tell_apart};
+use chat_normalize::{AT_REST, Dialect, SessionReader, tell_apart};
 
 use super::bodies::Bodies;
 use super::forms::Form;
@@ -172,9 +173,11 @@ fn open_untimed(input: &Input, from: Option<Dialect>) -> std::io::Result<Opened>
         });
     }
     let (bytes, length, written_ms) = open(input.path.as_deref())?;
+    let context = input.path.as_deref().map(context_of);
+    let context = context.unwrap_or_default();
     let reader = match from {
-        Some(dialect) => SessionReader::with_dialect(Context::default(), dialect),
-        None => SessionReader::new(Context::default()),
+        Some(dialect) => SessionReader::with_dialect(context, dialect),
+        None => SessionReader::new(context),
     };
     Ok(Opened {
         session: Box::new(Reading::new(reader, bytes, AT_REST)),

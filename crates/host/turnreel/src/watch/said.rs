@@ -2,6 +2,9 @@
 
 use chat_capture::Found;
 
+/// More folders of an agent are not named one by one where nothing is in them.
+const MOST_FOLDERS: usize = 3;
+
 /// Where it was looked, and how many sessions there are.
 pub(super) fn report(found: &[Found]) -> String {
     let (here, away): (Vec<_>, Vec<_>) = found.iter().partition(|found| found.is_there);
@@ -14,9 +17,18 @@ pub(super) fn report(found: &[Found]) -> String {
     }
     if here.is_empty() {
         text.push_str("No agent keeps sessions here yet; it is looked for them in\n");
-        for found in &away {
+        let mut rest = away.as_slice();
+        while let Some(found) = rest.first() {
+            let n_same = rest.iter().take_while(|it| it.agent == found.agent);
+            let n_same = n_same.count();
             let (name, folder) = (found.agent.name(), found.folder.display());
-            text.push_str(&format!("  {name:<12} {folder}\n"));
+            // Extensions of editors have very many.
+            let more = match n_same {
+                ..=MOST_FOLDERS => String::new(),
+                n => format!(", and {} more", n - 1),
+            };
+            text.push_str(&format!("  {name:<12} {folder}{more}\n"));
+            rest = &rest[if more.is_empty() { 1 } else { n_same }..];
         }
     } else {
         text.insert_str(0, "Following\n");
@@ -92,6 +104,13 @@ mod tests {
         assert_eq!(
             report(&none),
             "No agent keeps sessions here yet; it is looked for them in\n  Claude Code  /h/Claude Code\n"
+        );
+        let many = |n: usize| report(&vec![found(Agent::Roo, false, 0, 0); n]);
+        assert_eq!(many(3).lines().count(), 4);
+        assert!(
+            many(4).ends_with("/h/Roo Code, and 3 more\n"),
+            "{}",
+            many(4)
         );
     }
 }

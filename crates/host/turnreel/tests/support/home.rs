@@ -51,6 +51,12 @@ impl Home {
             "QWEN_RUNTIME_DIR",
             "QWEN_HOME",
             "FACTORY_HOME_OVERRIDE",
+            "GOOSE_PATH_ROOT",
+            "CRUSH_GLOBAL_DATA",
+            "XDG_CONFIG_HOME",
+            "CLINE_DATA_DIR",
+            "CLINE_DIR",
+            "CLINE_SESSION_DATA_DIR",
             "DISPLAY",
             "WAYLAND_DISPLAY",
         ] {

@@ -77,7 +77,12 @@ fn an_agent_that_is_left_out_is_not_read() {
             "OpenCode",
             "Gemini CLI",
             "Qwen Code",
-            "Droid"
+            "Droid",
+            "Crush",
+            "Goose",
+            "Cline",
+            "Roo Code",
+            "Kilo Code"
         ])
     );
     let output = run(&home, &["--skip", "everything"]);

@@ -38,7 +38,7 @@ fn date_anew(bytes: &mut [u8]) {
 }
 
 /// The checksums of a write-ahead log, which go from frame to frame (SQLite's file format, 4.2).
-fn sum_anew(log: &mut [u8]) {
+pub(super) fn sum_anew(log: &mut [u8]) {
     let number = |bytes: &[u8]| u32::from_be_bytes(bytes.try_into().unwrap());
     let is_big = number(&log[..4]) & 1 == 1;
     let page_bytes = number(&log[8..12]) as usize;

@@ -40,10 +40,10 @@ fn what_is_written_is_one_note_old_and_all_of_it_at_the_end() {
     kept.write(&at).unwrap();
     assert_eq!(read(&paths[0]), Some(2));
     kept.forget(&paths[1]);
-    kept.put_opencode("o".to_owned(), Told::default());
+    kept.put_database(&paths[2], "o".to_owned(), Told::default());
     kept.write_all(&at).unwrap();
     assert_eq!((read(&paths[0]), read(&paths[1])), (Some(3), None));
-    assert!(Kept::read(&at).opencode().contains_key("o"));
+    assert!(Kept::read(&at).database(&paths[2]).contains_key("o"));
 }
 
 #[test]

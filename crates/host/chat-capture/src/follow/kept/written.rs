@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::Progress;
-use crate::follow::opencode::Told;
 use crate::follow::process::Processes;
+use crate::follow::store::Told;
 
 /// The snapshot.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -19,11 +19,19 @@ pub(super) struct Written {
     pub(super) number: u64,
     /// Sessions by the paths of their own files.
     pub(super) files: BTreeMap<String, Progress>,
-    /// OpenCode's, by their ids.
-    pub(super) opencode: BTreeMap<String, Told>,
-    /// Who wrote to OpenCode's database.
+    /// Databases by their paths.
+    pub(super) databases: BTreeMap<String, OfDatabase>,
+}
+
+/// What is kept of one database.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct OfDatabase {
+    /// Its sessions by their ids.
+    pub(super) sessions: BTreeMap<String, Told>,
+    /// Who wrote to it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) opencode_holders: Option<Processes>,
+    pub(super) holders: Option<Processes>,
 }
 
 /// A line of what changed since.
@@ -34,10 +42,10 @@ pub(super) enum Change {
     Since(u64),
     /// A session's file was told so far; `None` where it is gone.
     File(String, Option<Progress>),
-    /// One of OpenCode's was; `None` where it is gone.
-    Opencode(String, Option<Told>),
-    /// Others write to OpenCode's database.
-    OpencodeHolders(Option<Processes>),
+    /// One of the database at that path was; `None` where it is gone.
+    Database(String, String, Option<Told>),
+    /// Others write to that database.
+    Holders(String, Option<Processes>),
 }
 
 /// Changes are written into a new snapshot where they are longer than this, and longer than the last one.
@@ -132,13 +140,18 @@ impl Written {
             Change::File(path, None) => {
                 self.files.remove(&path);
             }
-            Change::Opencode(session, Some(told)) => {
-                self.opencode.insert(session, told);
+            Change::Database(path, session, Some(told)) => {
+                let database = self.databases.entry(path).or_default();
+                database.sessions.insert(session, told);
             }
-            Change::Opencode(session, None) => {
-                self.opencode.remove(&session);
+            Change::Database(path, session, None) => {
+                if let Some(database) = self.databases.get_mut(&path) {
+                    database.sessions.remove(&session);
+                }
             }
-            Change::OpencodeHolders(holders) => self.opencode_holders = holders,
+            Change::Holders(path, holders) => {
+                self.databases.entry(path).or_default().holders = holders;
+            }
         }
     }
 }

@@ -1,23 +1,18 @@
 //! The bus of one session: rows of the table as lines of the bus, and those as events.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
 
 use chat_event::ChatEvent;
-use chat_event::payload::Notice;
-use chat_normalize::{AT_REST, Context, Dialect, SessionReader};
+use chat_normalize::Dialect;
 use serde_json::{Value, json};
 
-use super::Told;
-use crate::follow::open_calls::OpenCalls;
 use crate::follow::sqlite::{self, Row, Table};
+use crate::follow::store::{Reading, Told};
 
 /// One session that is read on.
 #[derive(Debug)]
 pub(super) struct Bus {
-    pub(super) reader: SessionReader,
-    /// How far it was told; what is fed again up to there is only for the reader.
-    pub(super) told: Told,
+    pub(super) reading: Reading,
     /// It ended before this reader began, and no message came since.
     ended_before: bool,
     /// Messages whose end was told.
@@ -28,31 +23,36 @@ pub(super) struct Bus {
     /// Messages in which a model took a step, and those that have calls without one: commands that the user ran.
     stepped: BTreeSet<String>,
     commands: BTreeSet<String>,
-    pub(super) open: OpenCalls,
-    pub(super) newest_ms: i64,
-    pub(super) used: Instant,
+}
+
+impl AsMut<Reading> for Bus {
+    fn as_mut(&mut self) -> &mut Reading {
+        &mut self.reading
+    }
 }
 
 impl Bus {
     pub(super) fn new(told: Told) -> Bus {
         Bus {
-            reader: SessionReader::with_dialect(Context::default(), Dialect::OpenCodeEvents),
             ended_before: told.ended,
-            told,
+            reading: Reading::new(Dialect::OpenCodeEvents, told),
             over: BTreeSet::new(),
             running: BTreeMap::new(),
             waiting: BTreeSet::new(),
             stepped: BTreeSet::new(),
             commands: BTreeSet::new(),
-            open: OpenCalls::default(),
-            newest_ms: 0,
-            used: Instant::now(),
         }
     }
 
     /// Takes a row, and adds the events that were not told before.
     pub(super) fn feed(&mut self, row: &Event, out: &mut Vec<ChatEvent>) {
-        let told = self.told.seqs.get(&row.session).copied().unwrap_or(-1);
+        let told = self
+            .reading
+            .told
+            .seqs
+            .get(&row.session)
+            .copied()
+            .unwrap_or(-1);
         let properties = match &row.data {
             Data::Text(data) => serde_json::from_str::<Value>(data).map_err(|why| why.to_string()),
             Data::Long(bytes) => Err(format!("its {bytes} bytes are more than 16 MiB")),
@@ -61,8 +61,9 @@ impl Bus {
             Ok(properties) => properties,
             Err(why) => {
                 if row.seq > told {
-                    out.push(self.unread(row, &why));
-                    self.told.seqs.insert(row.session.clone(), row.seq);
+                    let what = format!("Row {} ({})", row.rowid, row.kind);
+                    out.push(self.reading.unread(&row.session, row.rowid, &what, &why));
+                    self.reading.told.seqs.insert(row.session.clone(), row.seq);
                 }
                 return;
             }
@@ -80,7 +81,7 @@ impl Bus {
                 .is_some_and(|role| role == "user")
             {
                 let idle = idle(row, &row.session);
-                let _ = self.reader.push(idle.as_bytes(), AT_REST, &mut Vec::new());
+                self.reading.push(&idle);
             }
         }
         let ended = self.over(&properties);
@@ -89,37 +90,12 @@ impl Bus {
         if let Some(session) = ended {
             lines.push_str(&idle(row, &session));
         }
-        let mut events = Vec::new();
-        // An event bus holds any lines.
-        let _ = self.reader.push(lines.as_bytes(), AT_REST, &mut events);
-        for event in &events {
-            self.newest_ms = event
-                .timestamp
-                .map_or(self.newest_ms, |at| self.newest_ms.max(at));
-            self.open.note(event);
-        }
-        self.used = Instant::now();
+        let mut events = self.reading.push(&lines);
         if row.seq > told {
-            self.told.seqs.insert(row.session.clone(), row.seq);
-            self.told.ended = false;
+            self.reading.told.seqs.insert(row.session.clone(), row.seq);
+            self.reading.told.ended = false;
             out.append(&mut events);
         }
-    }
-
-    /// What is said of a row that cannot be read.
-    fn unread(&self, row: &Event, why: &str) -> ChatEvent {
-        let session = self.reader.session_id().unwrap_or(&row.session);
-        let session = chat_event::session_id::from_native(session).into_owned();
-        let notice = Notice {
-            level: "warning".to_owned(),
-            text: format!("Row {} ({}) could not be read: {why}", row.rowid, row.kind),
-            source: Some("reader".to_owned()),
-            ..Notice::default()
-        };
-        let id = format!("row{}-unread", row.rowid);
-        let mut event = ChatEvent::new(id, self.newest_ms, session, notice);
-        event.timestamp = (self.newest_ms > 0).then_some(self.newest_ms);
-        event
     }
 
     /// The session whose answer is over with this, where it was not before: a whole answer that calls no tool, or one that
@@ -307,6 +283,7 @@ mod tests {
         let told = Told {
             seqs: [("ses_1".to_owned(), 4)].into(),
             ended: true,
+            ..Told::default()
         };
         let mut bus = Bus::new(told);
         let mut events = Vec::new();

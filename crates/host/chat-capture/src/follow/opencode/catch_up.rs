@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use super::Told;
 use super::bus::{Bus, Event, Events};
 use crate::follow::sqlite::{Database, Index};
+use crate::follow::store::{Told, is_of_one};
 
 /// The table of events with its index.
 pub(super) struct Rows {
@@ -20,7 +20,7 @@ impl Rows {
         let Some(events) = database.table("event")?.and_then(Events::of) else {
             return Ok(None);
         };
-        let index = database.index("event", ["aggregate_id", "seq"])?;
+        let index = database.index("event", &["aggregate_id", "seq"])?;
         Ok(Some(Rows { events, index }))
     }
 
@@ -143,7 +143,7 @@ impl CatchUp {
                 let is_empty = self.rows.is_empty();
                 return Ok(if is_empty { Step::AtRest } else { Step::Done });
             }
-            let told = &self.bus.told;
+            let told = &self.bus.reading.told;
             if self.rows.is_empty() && told.ended && new.iter().all(|row| row.is_told(told)) {
                 return Ok(Step::AtRest);
             }
@@ -161,13 +161,5 @@ impl CatchUp {
             None => self.rows.len(),
         };
         Ok(Step::More(read))
-    }
-}
-
-/// What was read may be of two states of the database, until it is known that it is of one.
-pub(super) fn is_of_one(database: &mut Database) -> io::Result<()> {
-    match database.is_still() {
-        true => Ok(()),
-        false => Err(io::Error::from(io::ErrorKind::WouldBlock)),
     }
 }

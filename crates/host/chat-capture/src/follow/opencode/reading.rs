@@ -3,38 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
+use super::OpenCode;
 use super::bus::{Bus, Event};
-use super::catch_up::{CatchUp, Rows, Step, is_of_one};
-use super::{News, OpenCode, Seen, Told, rests};
+use super::catch_up::{CatchUp, Rows, Step};
 use crate::follow::file::SETTLED;
 use crate::follow::sqlite::Database;
+use crate::follow::store::{News, Seen, Told, is_of_one, rests};
 
 impl OpenCode {
     /// Reads one slice of what is new; whether there is more, and what is to be told.
-    ///
-    /// # Errors
-    ///
-    /// Where the database cannot be read now: it is tried again.
-    pub(in crate::follow) fn read(
-        &mut self,
-        kept: &BTreeMap<String, Told>,
-    ) -> io::Result<(bool, Vec<News>)> {
-        let facts = self.facts();
-        self.queue_what_was_put_off(kept);
-        let is_seen = self.seen == Some(facts) && self.queue.is_empty();
-        if facts.0.is_none() || is_seen {
-            return Ok((false, Vec::new()));
-        }
-        let mut database = Database::open(&self.path)?;
-        let read = self.read_slice(&mut database, facts, kept);
-        if read.is_err() && !database.is_still() {
-            self.sessions.forget_rows();
-            return Err(io::Error::from(io::ErrorKind::WouldBlock));
-        }
-        read
-    }
-
-    fn read_slice(
+    pub(super) fn read_slice(
         &mut self,
         database: &mut Database,
         facts: Seen,
@@ -152,7 +130,7 @@ impl OpenCode {
 
     /// Whether it is read from its beginning anyway.
     fn is_to_be_read(&self, root: &str) -> bool {
-        self.put_off.contains_key(root) || self.queue.iter().any(|it| it.root == root)
+        self.put_off.has(root) || self.queue.iter().any(|it| it.root == root)
     }
 
     /// Reads a slice of the session in front of the queue.
@@ -196,5 +174,5 @@ fn feed(bus: &mut Bus, root: &str, row: &Event, told: &mut BTreeMap<String, News
         told: Told::default(),
     });
     bus.feed(row, &mut news.events);
-    news.told.clone_from(&bus.told);
+    news.told.clone_from(&bus.reading.told);
 }

@@ -131,7 +131,7 @@ impl Session {
         let mut is_told = false;
         match source.read(path, facts, &mut events) {
             Ok(Piece::Told) => is_told = true,
-            Ok(Piece::New) => {}
+            Ok(Piece::New | Piece::Whole { .. } | Piece::Torn { .. }) => {}
             Ok(Piece::Replaced) => {
                 source = Source::new(Context::default(), Taken::default());
                 agent = SubAgent::new(path);

@@ -1,4 +1,5 @@
-//! Indexes of a text and a number: which rows of a table have that text, without reading the others (file format 1.6).
+//! Indexes of a text, or of a text and a number: which rows of a table have that text, without reading the others (file
+//! format 1.6).
 
 use std::cmp::Ordering;
 use std::io;
@@ -10,13 +11,13 @@ use super::{Database, Value};
 /// Entries are short: what is longer is no key of ours.
 const MOST_ENTRY_BYTES: usize = 64 * 1024;
 
-/// An index by two columns: where it begins.
+/// An index by one or two columns: where it begins.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::follow) struct Index {
     root: u32,
 }
 
-/// One entry: the row of a text and a number.
+/// One entry: the row of a text and a number; without a number the row's own is that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
     text: String,
@@ -27,13 +28,14 @@ struct Entry {
 impl Entry {
     fn of(record: &[u8]) -> io::Result<Entry> {
         let values = values(record)?;
-        let [
-            Value::Text(text),
-            Value::Integer(number),
-            Value::Integer(rowid),
-        ] = &values[..]
-        else {
-            return Err(damaged("an entry of an index"));
+        let (text, number, rowid) = match &values[..] {
+            [
+                Value::Text(text),
+                Value::Integer(number),
+                Value::Integer(rowid),
+            ] => (text, number, rowid),
+            [Value::Text(text), Value::Integer(rowid)] => (text, rowid, rowid),
+            _ => return Err(damaged("an entry of an index")),
         };
         Ok(Entry {
             text: text.clone(),
@@ -44,12 +46,12 @@ impl Entry {
 }
 
 impl Database {
-    /// The index of a table by these two columns, in the order of their bytes and numbers and with all rows in it; `None`
+    /// The index of a table by these one or two columns, in the order of their bytes and numbers and with all rows in it; `None`
     /// where there is none.
     pub(in crate::follow) fn index(
         &mut self,
         table: &str,
-        by: [&str; 2],
+        by: &[&str],
     ) -> io::Result<Option<Index>> {
         let mut found = None;
         self.schema(&mut |kind, _, of, root, sql| {
@@ -62,7 +64,7 @@ impl Database {
     }
 
     /// The rows with that text whose number is above `after`, each as its number and its row's, in the order of the
-    /// numbers.
+    /// numbers. Where there is none, that of the row stands for it.
     pub(in crate::follow) fn find(
         &mut self,
         index: Index,
@@ -148,4 +150,44 @@ fn plain_columns(sql: &str) -> Option<Vec<&str>> {
     let is_plain = rest.trim().is_empty() && inner.split(',').all(is_name);
     let columns = inner.split(',').map(str::trim);
     is_plain.then(|| columns.map(|it| it.trim_matches(QUOTES)).collect())
+}
+
+#[cfg(test)]
+#[allow(
+    clippy::unwrap_used,
+    reason = "a promise that is not kept fails its test"
+)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_without_a_number_is_in_the_order_of_its_rows() {
+        // The length of the head, a text of a byte, a number of one; then a second one.
+        let one = Entry::of(&[3, 15, 1, b'a', 7]).unwrap();
+        let two = Entry::of(&[4, 15, 1, 1, b'a', 5, 7]).unwrap();
+        assert_eq!((one.text.as_str(), one.number, one.rowid), ("a", 7, 7));
+        assert_eq!((two.text.as_str(), two.number, two.rowid), ("a", 5, 7));
+        for other in [
+            &[2, 15, b'a'][..],
+            &[3, 1, 1, 7, 7],
+            &[3, 15, 15, b'a', b'b'],
+        ] {
+            assert!(Entry::of(other).is_err());
+        }
+    }
+
+    #[test]
+    fn the_columns_of_an_index_are_told_where_it_has_all_rows_in_their_order() {
+        for (sql, wanted) in [
+            (
+                "CREATE INDEX i ON messages(session_id)",
+                Some(vec!["session_id"]),
+            ),
+            ("CREATE INDEX i ON m(a, `b`)", Some(vec!["a", "b"])),
+            ("CREATE INDEX i ON s(updated_at DESC)", None),
+            ("CREATE INDEX i ON m(a) WHERE a IS NOT NULL", None),
+        ] {
+            assert_eq!(plain_columns(sql), wanted, "{sql}");
+        }
+    }
 }

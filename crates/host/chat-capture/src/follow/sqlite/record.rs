@@ -146,8 +146,12 @@ pub(super) fn varint(bytes: &[u8], at: usize) -> io::Result<(i64, usize)> {
     Err(damaged("a number"))
 }
 
-/// The names of the columns, from the statement that made the table.
+/// What a statement that makes a table says of the table itself, and of none of its columns.
+const OF_TABLE: [&str; 5] = ["CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN"];
+
+/// The names of the columns, from the statement that made the table, in the order of their values.
 pub(super) fn columns(sql: &str) -> Vec<String> {
+    let sql = without_comments(sql);
     let inner = sql.split_once('(').map_or("", |(_, inner)| inner);
     let mut depth = 0_i64;
     let mut names = Vec::new();
@@ -161,13 +165,64 @@ pub(super) fn columns(sql: &str) -> Vec<String> {
     });
     for part in parts.take(MOST_COLUMNS) {
         let name = part.split_whitespace().next().unwrap_or_default();
+        let word = name.split('(').next().unwrap_or_default();
+        // A column that was added later stands behind these.
+        if OF_TABLE.iter().any(|it| it.eq_ignore_ascii_case(word)) {
+            continue;
+        }
         names.push(name.trim_matches(QUOTES).to_owned());
     }
     names
+}
+
+/// A statement without its comments, which are kept with it.
+fn without_comments(sql: &str) -> String {
+    let mut kept = String::with_capacity(sql.len());
+    let mut quote = None;
+    let mut rest = sql;
+    while let Some(c) = rest.chars().next() {
+        let end = match quote {
+            None if rest.starts_with("--") => Some(rest.find('\n').unwrap_or(rest.len())),
+            None if rest.starts_with("/*") => Some(rest.find("*/").map_or(rest.len(), |at| at + 2)),
+            _ => None,
+        };
+        if let Some(end) = end {
+            kept.push(' ');
+            rest = &rest[end..];
+            continue;
+        }
+        match quote {
+            Some(end) if c == end => quote = None,
+            None if matches!(c, '\'' | '"' | '`') => quote = Some(c),
+            None if c == '[' => quote = Some(']'),
+            _ => {}
+        }
+        kept.push(c);
+        rest = &rest[c.len_utf8()..];
+    }
+    kept
 }
 
 pub(super) fn damaged(what: &str) -> io::Error {
     io::Error::other(format!(
         "the database is damaged, or was just written: {what}"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_and_what_is_said_of_the_table_are_no_columns() {
+        let sql = "CREATE TABLE messages (
+    id TEXT PRIMARY KEY, -- what it's called (at first)
+    parts TEXT NOT NULL default '[]', /* JSON, a list */
+    n INTEGER CHECK (n >= 0, '--'),
+    \"check\" TEXT,
+    FOREIGN KEY (id) REFERENCES sessions (id) ON DELETE CASCADE,
+    UNIQUE(id, n)
+, provider TEXT)";
+        assert_eq!(columns(sql), ["id", "parts", "n", "check", "provider"]);
+    }
 }

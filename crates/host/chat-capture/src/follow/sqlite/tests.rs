@@ -69,7 +69,7 @@ fn rows_found_by_an_index_are_those_of_a_scan_and_the_others_are_not_read() {
     });
     let all: Vec<(String, i64, i64)> = all.collect();
     let mut database = Database::open(&fixture("opencode.db")).unwrap();
-    let by = ["aggregate_id", "seq"];
+    let by = &["aggregate_id", "seq"];
     let index = database.index("event", by).unwrap().unwrap();
     let mut sessions: Vec<&str> = all.iter().map(|(session, ..)| session.as_str()).collect();
     sessions.sort_unstable();
@@ -98,7 +98,7 @@ fn rows_found_by_an_index_are_those_of_a_scan_and_the_others_are_not_read() {
     assert!(some * 5 < before - database.left, "{some} bytes of all");
     assert_eq!(database.last_row(&table).unwrap(), last);
     // There are none by other columns, or none that has all rows.
-    assert!(database.index("event", ["seq", "id"]).unwrap().is_none());
+    assert!(database.index("event", &["seq", "id"]).unwrap().is_none());
     assert!(database.index("session", by).unwrap().is_none());
 }
 
@@ -121,7 +121,7 @@ fn a_damaged_index_is_an_error_and_never_a_panic() {
     let session = expected_session();
     let find = |path: &Path| -> io::Result<usize> {
         let mut database = Database::open(path)?;
-        let index = database.index("event", ["aggregate_id", "seq"])?;
+        let index = database.index("event", &["aggregate_id", "seq"])?;
         let index = index.ok_or_else(|| damaged("no index"))?;
         Ok(database.find(index, &session, i64::MIN)?.len())
     };
