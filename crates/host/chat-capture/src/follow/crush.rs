@@ -32,10 +32,9 @@ use chat_event::ChatEvent;
 use chat_normalize::{AT_REST, Dialect};
 
 use super::sqlite::Database;
-use super::store::{self, News, PutOff, RestsMs, Seen, Store, Told, is_of_one};
+use super::store::{self, AllNews, News, PutOff, RestsMs, Seen, Store, Told, is_of_one};
 use catch_up::{CatchUp, find};
 pub(super) use projects::databases;
-use reading::AllNews;
 use rows::Tables;
 use sessions::Sessions;
 use talk::{OF_END, Talk};
@@ -149,15 +148,7 @@ impl Store for Crush {
             read = Err(io::Error::from(io::ErrorKind::WouldBlock));
         }
         let news = self.take_news();
-        match read {
-            Ok(more) => Ok((more, news)),
-            Err(why) if news.is_empty() => Err(why),
-            // What was read before that is told first: it is not read again.
-            Err(why) => {
-                self.fault = Some(why);
-                Ok((true, news))
-            }
-        }
+        store::before_fault(read, news, &mut self.fault)
     }
 
     fn settle(&mut self, rests: RestsMs, most_loaded: usize) -> (Vec<News>, Vec<String>) {
@@ -226,12 +217,8 @@ impl Store for Crush {
         self.put_off.put(session, until);
     }
 
-    fn is_put_off(&self, session: &str) -> bool {
-        self.put_off.has(session)
-    }
-
-    fn due(&self) -> Vec<String> {
-        self.put_off.due()
+    fn waiting(&self) -> &PutOff {
+        &self.put_off
     }
 }
 

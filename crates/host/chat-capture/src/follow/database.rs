@@ -183,7 +183,7 @@ impl Follow {
         let word = database.store.dialect().word();
         // One that somebody else still tells of is not read again for nothing.
         if let Some(sources) = self.sources.get(word) {
-            for session in database.store.due() {
+            for session in database.store.waiting().due() {
                 if sources.others_hold(&session) {
                     database.store.put_off(&session, began + LOOK);
                 }
@@ -200,7 +200,7 @@ impl Follow {
         };
         for news in news {
             // What comes behind something that waits is read again with it.
-            if !self.databases[nth].store.is_put_off(&news.session) {
+            if !self.databases[nth].store.waiting().has(&news.session) {
                 self.hand_on(nth, news, taker);
             }
         }

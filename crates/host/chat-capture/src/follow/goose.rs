@@ -34,7 +34,7 @@ use chat_event::ChatEvent;
 use chat_normalize::{AT_REST, Dialect};
 
 use super::sqlite::Database;
-use super::store::{self, News, PutOff, RestsMs, Seen, Store, Told, is_of_one};
+use super::store::{self, AllNews, News, PutOff, RestsMs, Seen, Store, Told, is_of_one};
 use held::Held;
 use sessions::Sessions;
 use tables::Tables;
@@ -66,7 +66,7 @@ pub(super) struct Goose {
     damaged: PutOff,
     fault: Option<io::Error>,
     /// What was read and is to be told.
-    news: BTreeMap<String, News>,
+    news: AllNews,
 }
 
 impl Goose {
@@ -156,15 +156,7 @@ impl Store for Goose {
                 io::Error::from(io::ErrorKind::WouldBlock)
             }),
         };
-        match read {
-            Ok(more) => Ok((more, news)),
-            Err(why) if news.is_empty() => Err(why),
-            // What was read before that is told first.
-            Err(why) => {
-                self.fault = Some(why);
-                Ok((true, news))
-            }
-        }
+        store::before_fault(read, news, &mut self.fault)
     }
 
     fn settle(&mut self, rests: RestsMs, most_loaded: usize) -> (Vec<News>, Vec<String>) {
@@ -225,11 +217,7 @@ impl Store for Goose {
         self.put_off.put(session, until);
     }
 
-    fn is_put_off(&self, session: &str) -> bool {
-        self.put_off.has(session)
-    }
-
-    fn due(&self) -> Vec<String> {
-        self.put_off.due()
+    fn waiting(&self) -> &PutOff {
+        &self.put_off
     }
 }

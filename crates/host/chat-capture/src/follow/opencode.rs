@@ -138,12 +138,8 @@ impl Store for OpenCode {
         self.put_off.put(session, until);
     }
 
-    fn is_put_off(&self, session: &str) -> bool {
-        self.put_off.has(session)
-    }
-
-    fn due(&self) -> Vec<String> {
-        self.put_off.due()
+    fn waiting(&self) -> &PutOff {
+        &self.put_off
     }
 
     fn tell_anew(

@@ -97,11 +97,8 @@ pub(super) trait Store: Debug + Send {
     /// A session could not be told: it is read anew then, from where it was told to.
     fn put_off(&mut self, session: &str, until: Instant);
 
-    /// Whether it waits for that.
-    fn is_put_off(&self, session: &str) -> bool;
-
-    /// Those that were put off and are due now.
-    fn due(&self) -> Vec<String>;
+    /// Those that were put off.
+    fn waiting(&self) -> &PutOff;
 }
 
 /// How far the rows of one session, and of those that work for it, were told.
@@ -130,6 +127,36 @@ pub(super) struct News {
     pub(super) is_end: bool,
     /// How far it is told then.
     pub(super) told: Told,
+}
+
+/// What is to be told, by session.
+pub(super) type AllNews = BTreeMap<String, News>;
+
+/// What is to be told of a session, to be added to.
+pub(super) fn news_of<'a>(news: &'a mut AllNews, session: &str) -> &'a mut News {
+    news.entry(session.to_owned()).or_insert_with(|| News {
+        session: session.to_owned(),
+        events: Vec::new(),
+        is_end: false,
+        told: Told::default(),
+    })
+}
+
+/// What a slice gave that may have met a fault: what was read before that is told first, for it is not read again, and the
+/// fault waits in `fault` for the next look.
+pub(super) fn before_fault(
+    read: io::Result<bool>,
+    news: Vec<News>,
+    fault: &mut Option<io::Error>,
+) -> io::Result<(bool, Vec<News>)> {
+    match read {
+        Ok(more) => Ok((more, news)),
+        Err(why) if news.is_empty() => Err(why),
+        Err(why) => {
+            *fault = Some(why);
+            Ok((true, news))
+        }
+    }
 }
 
 /// After which rest a session ends: where a call waits in it, where none does, and where nobody has the database.

@@ -14,10 +14,7 @@ use super::talk::Talk;
 use crate::follow::STEP;
 use crate::follow::file::SETTLED;
 use crate::follow::sqlite::Database;
-use crate::follow::store::{News, Seen, Told, is_of_one, rests};
-
-/// What is to be told of sessions.
-pub(super) type AllNews = BTreeMap<String, News>;
+use crate::follow::store::{self, AllNews, Seen, Told, is_of_one, rests};
 
 impl Crush {
     /// Reads one slice of what is new; whether there is more.
@@ -208,11 +205,5 @@ pub(super) fn tell(
     if events.is_empty() {
         return;
     }
-    let news = news.entry(root.to_owned()).or_insert_with(|| News {
-        session: root.to_owned(),
-        events: Vec::new(),
-        is_end: false,
-        told: Told::default(),
-    });
-    news.events.append(&mut events);
+    store::news_of(news, root).events.append(&mut events);
 }

@@ -198,7 +198,7 @@ fn what_was_read_is_told_though_a_session_behind_it_cannot_be() {
     assert_eq!(news[0].told, store.loaded[&news[0].session].reading.told);
     let why = store.read(&project.kept).unwrap_err().to_string();
     assert!(why.contains("session another"), "{why}");
-    assert!(store.is_put_off("another"));
+    assert!(store.waiting().has("another"));
     // It waits, and the others go on.
     project.write(&written_back(logs.last().unwrap()));
     project.read(&mut store);

@@ -12,13 +12,10 @@ use super::tables::Tables;
 use crate::follow::STEP;
 use crate::follow::file::SETTLED;
 use crate::follow::sqlite::Database;
-use crate::follow::store::{News, Seen, Told, is_of_one, rests};
+use crate::follow::store::{self, AllNews, Seen, Told, is_of_one, rests};
 
 /// After so long a session whose rows could not be read is tried again.
 const PAUSE: Duration = Duration::from_secs(30);
-
-/// What is to be told, by session.
-type AllNews = BTreeMap<String, News>;
 
 impl Goose {
     /// Reads one slice of what is new; whether there is more.
@@ -295,13 +292,7 @@ struct Rewritten {
 
 /// Adds what is to be told of a session.
 fn tell(held: &mut Held, mut events: Vec<chat_event::ChatEvent>, news: &mut AllNews) {
-    let session = &held.session;
-    let news = news.entry(session.clone()).or_insert_with(|| News {
-        session: session.clone(),
-        events: Vec::new(),
-        is_end: false,
-        told: Told::default(),
-    });
+    let news = store::news_of(news, &held.session);
     news.events.append(&mut events);
     news.told.clone_from(&held.reading.told);
 }

@@ -8,7 +8,7 @@ use super::bus::{Bus, Event};
 use super::catch_up::{CatchUp, Rows, Step};
 use crate::follow::file::SETTLED;
 use crate::follow::sqlite::Database;
-use crate::follow::store::{News, Seen, Told, is_of_one, rests};
+use crate::follow::store::{self, AllNews, News, Seen, Told, is_of_one, rests};
 
 impl OpenCode {
     /// Reads one slice of what is new; whether there is more, and what is to be told.
@@ -100,7 +100,7 @@ impl OpenCode {
         database: &mut Database,
         rows: &Rows,
         kept: &BTreeMap<String, Told>,
-        told: &mut BTreeMap<String, News>,
+        told: &mut AllNews,
     ) -> io::Result<bool> {
         let after = self.last.as_ref().map_or(i64::MIN, |(rowid, _)| *rowid);
         let new = database.rows(&rows.events.table, after)?;
@@ -138,7 +138,7 @@ impl OpenCode {
         &mut self,
         database: &mut Database,
         rows: &Rows,
-        told: &mut BTreeMap<String, News>,
+        told: &mut AllNews,
     ) -> io::Result<()> {
         let Some(session) = self.queue.front_mut() else {
             return Ok(());
@@ -166,13 +166,8 @@ impl OpenCode {
 }
 
 /// Gives a row to its session, and adds what is to be told of it.
-fn feed(bus: &mut Bus, root: &str, row: &Event, told: &mut BTreeMap<String, News>) {
-    let news = told.entry(root.to_owned()).or_insert_with(|| News {
-        session: root.to_owned(),
-        events: Vec::new(),
-        is_end: false,
-        told: Told::default(),
-    });
+fn feed(bus: &mut Bus, root: &str, row: &Event, told: &mut AllNews) {
+    let news = store::news_of(told, root);
     bus.feed(row, &mut news.events);
     news.told.clone_from(&bus.reading.told);
 }
