@@ -1,7 +1,7 @@
 //! `cargo xtask dist`: the page into `dist/`, then the server that carries it. What did not change is not built again.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::time::SystemTime;
 
 use crate::error::Error;
@@ -106,14 +106,6 @@ fn run_trunk(root: &Path, tools: &Tools, variable: Option<(&str, &str)>) -> Resu
     command::run(&mut trunk)
 }
 
-/// Builds all that the server is made of, while the page that goes into it is not there yet.
-///
-/// # Errors
-/// When a build fails.
-pub(crate) fn prepare_server(root: &Path) -> Result<(), Error> {
-    command::run(server_build().arg("--lib").current_dir(root))
-}
-
 /// Builds the server in release, with the page of `dist/` in it, and returns its program.
 ///
 /// # Errors
@@ -130,11 +122,27 @@ pub(crate) fn build_server(root: &Path) -> Result<PathBuf, Error> {
             .current_dir(root);
         command::run(&mut clean)?;
     }
-    command::run(server_build().current_dir(root))?;
+    let mut build = command::cargo();
+    build
+        .args(["build", "--release", "--package", SERVER])
+        .current_dir(root);
+    command::run(&mut build)?;
     std::fs::write(&server_stamp_path, page_stamp)
         .map_err(|source| Error::file("write a stamp", &server_stamp_path, source))?;
+    program_in(root, "release")
+}
+
+/// The server's program as its own tests run it.
+///
+/// # Errors
+/// When they were not compiled.
+pub(crate) fn tests_server(root: &Path) -> Result<PathBuf, Error> {
+    program_in(root, "debug")
+}
+
+fn program_in(root: &Path, profile: &str) -> Result<PathBuf, Error> {
     let name = format!("{SERVER}{}", std::env::consts::EXE_SUFFIX);
-    let program = workspace::target_dir(root).join("release").join(name);
+    let program = workspace::target_dir(root).join(profile).join(name);
     if program.is_file() {
         return Ok(program);
     }
@@ -142,12 +150,6 @@ pub(crate) fn build_server(root: &Path) -> Result<PathBuf, Error> {
         what: program.display().to_string(),
         remedy: "Set the target folder by CARGO_TARGET_DIR, not in a config file".to_owned(),
     })
-}
-
-fn server_build() -> Command {
-    let mut build = command::cargo();
-    build.args(["build", "--release", "--package", SERVER]);
-    build
 }
 
 fn fingerprint(root: &Path) -> Result<String, Error> {

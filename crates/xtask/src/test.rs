@@ -94,24 +94,24 @@ impl Run<'_> {
             self.cargo_test("rules of the project", &rule_arguments(), None)?;
         }
         let compiled = self.test_programs()?;
+        let is_full = self.options.full;
         let program = self.timed("page, server and tests", |_| {
-            // The page is linked by one core for minutes: the others make the tests meanwhile, and what the server is made of.
+            // The page is linked by one core for minutes: the others make the tests meanwhile.
             std::thread::scope(|scope| {
                 let page = scope.spawn(|| dist::build_page(&root, &tools));
                 let others = compiled
                     .iter()
-                    .try_for_each(|arguments| compile(&root, arguments))
-                    .and_then(|()| match page.is_finished() {
-                        // Then the server is made once, with the page in it: that saves two minutes.
-                        true => Ok(()),
-                        false => dist::prepare_server(&root),
-                    });
+                    .try_for_each(|arguments| compile(&root, arguments));
                 // What panicked there has said so.
                 page.join()
                     .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
                 others
             })?;
-            dist::build_server(&root)
+            match is_full {
+                true => dist::build_server(&root),
+                // It was made with its tests, and reads the page from its folder: one of release takes five minutes more.
+                false => dist::tests_server(&root),
+            }
         })?;
         let axe = npm::ensure(&root, "axe", "axe-core", "the rules of accessibility")?;
         if let Err(why) = &axe {

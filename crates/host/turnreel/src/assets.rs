@@ -1,4 +1,4 @@
-//! The built page, embedded in the program from `dist/`.
+//! The built page, embedded in the program from `dist/`; a program that was built for debugging reads it there.
 //!
 //! What is asked for in brotli lies there packed; else a file is packed once, when it is first asked for, or at start-up by
 //! [`warm_up`].
