@@ -96,7 +96,9 @@ fn what_a_script_gives_may_be_packed() {
                 "for (let at = 0; at < bytes.length; at++) feed.append(bytes.subarray(at, at + 1));",
                 "feed.append(fetch(path));",
                 "feed.append(new Blob([bytes]));",
-                "async function* pieces() { for (let at = 0; at < bytes.length; at += 7) yield bytes.slice(at, at + 7); }
+                "async function* pieces() { for (let at = 0; at < bytes.length; at += 700) yield bytes.slice(at, at + 700); }
+                 feed.append(pieces());",
+                "async function* pieces() { for (let at = 0; at < bytes.length; at++) yield bytes.slice(at, at + 1); }
                  feed.append(pieces());",
             ] {
                 // Of one it says all.

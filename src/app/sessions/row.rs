@@ -65,8 +65,7 @@ pub(super) fn session(row: &Rc<Row>, look: &Look) -> AnyView {
     if row.packed {
         by.push_str(" · packed away");
     }
-    let when = Some(row.at_ms()).filter(|at_ms| *at_ms > i64::MIN);
-    let when = when.map(|at_ms| relative(look.now_ms, at_ms));
+    let at_ms = Some(row.at_ms()).filter(|at_ms| *at_ms > i64::MIN);
     let outer = outer(look)
         .attr("data-session-id", row.id.clone())
         .attr("data-status", row.status.clone())
@@ -89,19 +88,15 @@ pub(super) fn session(row: &Rc<Row>, look: &Look) -> AnyView {
         // How long it waits matters more than when it asked, and its line is for what it asks.
         let waits_ms = row.ask.as_ref().and_then(|ask| ask.since_ms);
         let waits_ms = waits_ms.filter(|_| state == State::NeedsYou);
-        let when = waits_ms
-            .and_then(|since_ms| passed(look.now_ms, since_ms))
-            .or(when);
+        let waits = waits_ms.and_then(|since_ms| passed(look.now_ms, since_ms));
+        let when = waits.map(|waits| (waits, None));
+        let when = when.or_else(|| at_ms.map(|at_ms| in_little_room(look.now_ms, at_ms)));
         let cost = row.cost_usd.filter(|usd| *usd > 0.0).map(units::dollars);
         let spent = cost.or_else(|| tokens(row));
         let text = div().class("session__text").child((
-            div().class("session__line").child((
-                name,
-                unread,
-                span()
-                    .class("session__time")
-                    .child(when.unwrap_or_default()),
-            )),
+            div()
+                .class("session__line")
+                .child((name, unread, when.map(time))),
             div().class("session__line").child((
                 by,
                 spent.map(|spent| span().class("session__spent").child(spent)),
@@ -116,6 +111,7 @@ pub(super) fn session(row: &Rc<Row>, look: &Look) -> AnyView {
     let now = now_line(row, look.now_ms).map_or_else(|| did(row).into_any(), IntoAny::into_any);
     let line = div().class("session__line").child((name, unread, by));
     let text = div().class("session__text").child((line, now));
+    let when = at_ms.map(|at_ms| relative(look.now_ms, at_ms));
     outer
         .child((sign, text, facts(row, look.now_ms, when)))
         .into_any()
@@ -223,7 +219,6 @@ fn bars(pace: &Pace, now_ms: i64) -> impl IntoView + use<> {
 /// A session of dropped files.
 pub(super) fn local(session: &LocalSession, look: &Look) -> AnyView {
     let (title, by, changed_ms) = session.told();
-    let when = relative(look.now_ms, changed_ms);
     let name = span().class("session__title").child(seen::text(title));
     let by = span().class("session__by").child(seen::text(by));
     let outer = outer(look).attr("title", session.name.clone());
@@ -245,6 +240,7 @@ pub(super) fn local(session: &LocalSession, look: &Look) -> AnyView {
         let text = div()
             .class("session__text")
             .child(div().class("session__line").child((name, by)));
+        let when = relative(look.now_ms, changed_ms);
         let time = div()
             .class("session__cell")
             .child(div().class("session__first").child(when));
@@ -253,7 +249,7 @@ pub(super) fn local(session: &LocalSession, look: &Look) -> AnyView {
     let text = div().class("session__text").child((
         div()
             .class("session__line")
-            .child((name, span().class("session__time").child(when))),
+            .child((name, time(in_little_room(look.now_ms, changed_ms)))),
         div().class("session__line").child(by),
     ));
     outer.child((sign, text)).into_any()
@@ -271,11 +267,31 @@ fn outer(
 }
 
 /// When something was, by the page's clock.
-pub(in crate::app) fn relative(now_ms: i64, at_ms: i64) -> String {
+fn relative(now_ms: i64, at_ms: i64) -> String {
+    lately(now_ms, at_ms).unwrap_or_else(|| clock::day_and_time(at_ms))
+}
+
+/// The same where a title needs the room: of other days the day, and all of it where it is pointed at.
+fn in_little_room(now_ms: i64, at_ms: i64) -> (String, Option<String>) {
+    match lately(now_ms, at_ms) {
+        Some(said) => (said, None),
+        None => (clock::day(at_ms), Some(clock::day_and_time(at_ms))),
+    }
+}
+
+fn time((said, whole): (String, Option<String>)) -> impl IntoView {
+    span()
+        .class("session__time")
+        .attr("title", whole)
+        .child(said)
+}
+
+/// When something was, where that is less than half a day ago.
+fn lately(now_ms: i64, at_ms: i64) -> Option<String> {
     match now_ms.saturating_sub(at_ms) {
-        past_ms if past_ms < MINUTE_MS => "now".to_owned(),
-        past_ms if past_ms < 60 * MINUTE_MS => format!("{} min", past_ms / MINUTE_MS),
-        past_ms if past_ms < 12 * 60 * MINUTE_MS => clock::time_of_day(at_ms),
-        _ => clock::day_and_time(at_ms),
+        past_ms if past_ms < MINUTE_MS => Some("now".to_owned()),
+        past_ms if past_ms < 60 * MINUTE_MS => Some(format!("{} min", past_ms / MINUTE_MS)),
+        past_ms if past_ms < 12 * 60 * MINUTE_MS => Some(clock::time_of_day(at_ms)),
+        _ => None,
     }
 }
