@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::support::home::{Home, append, events, ids, prompt, rests};
 use crate::support::removing::files_of;
 use crate::support::soon;
@@ -58,9 +60,13 @@ fn a_session_that_was_removed_is_not_read_again_and_is_back_with_what_is_new() {
         assert!(!ids(&server).contains("s1") && ids(&server).contains("s2"));
         append(&path, prompt("s1", n, &format!("Next {n}")).as_bytes());
         soon("it is back", || ids(&server).contains("s1"));
-        let told = events(&home.data(), "s1");
-        let said = told.iter().filter(|it| it["type"] == "user_message");
-        let said: Vec<_> = said.map(|it| it["payload"]["text"].clone()).collect();
-        assert_eq!(said, [format!("Next {n}")]);
+        let said = || -> Vec<Value> {
+            let told = events(&home.data(), "s1");
+            let said = told.iter().filter(|it| it["type"] == "user_message");
+            said.map(|it| it["payload"]["text"].clone()).collect()
+        };
+        // It is listed with the first of its events.
+        soon("its words are back", || !said().is_empty());
+        assert_eq!(said(), [format!("Next {n}")]);
     }
 }
