@@ -61,6 +61,7 @@ dialects! {
     goose_session "goose-session",
     goose_stream "goose-stream",
     grok "grok",
+    grok_build "grok-build",
     kimi "kimi",
     openai_chat "openai-chat",
     openai_responses "openai-responses",

@@ -176,6 +176,7 @@ fn the_stories_speak_of_every_provider() {
         Dialect::DroidStream,
         Dialect::DroidSession,
         Dialect::Grok,
+        Dialect::GrokBuild,
         Dialect::CursorStream,
         Dialect::ClineTask,
         Dialect::ClineSession,

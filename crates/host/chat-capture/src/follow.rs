@@ -57,7 +57,7 @@ use crate::client::Error;
 use crate::sources::{FOLLOWING, Sources, Words, forget_old};
 use crate::spool::make_dir;
 pub use about::context_of;
-pub use agent::{Agent, Place, places};
+pub use agent::{Agent, Holds, Place, places};
 use database::Watched;
 use file::Facts;
 pub use file::open_own;
@@ -283,7 +283,7 @@ impl Follow {
         let (databases, folders): (Vec<_>, Vec<_>) = settings
             .places
             .iter()
-            .partition(|place| place.agent.keeps_databases());
+            .partition(|place| place.holds != Holds::Files);
         Follow {
             trees: folders.into_iter().cloned().map(Tree::new).collect(),
             places: databases.into_iter().cloned().collect(),

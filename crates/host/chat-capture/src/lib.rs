@@ -22,7 +22,8 @@ mod unread;
 pub use chat_normalize::Dialect;
 pub use client::{Endpoint, Error, check_endpoint};
 pub use follow::{
-    Agent, Follow, FollowSettings, Found, Place, Progress, Taker, context_of, open_own, places,
+    Agent, Follow, FollowSettings, Found, Holds, Place, Progress, Taker, context_of, open_own,
+    places,
 };
 pub use hook::{Asked, RewriteAll};
 pub use leftover::{Leftover, Next, leftovers};

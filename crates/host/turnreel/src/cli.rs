@@ -28,10 +28,10 @@ struct Cli {
 enum Command {
     /// Find the sessions that agents keep on this machine, follow them, and open the page: what `turnreel` does by itself.
     ///
-    /// Sessions of Claude Code, Codex, OpenCode, Gemini CLI, Pi, Qwen Code, Droid, Crush, Goose, Cline, Roo Code and Kilo
-    /// Code are read where these keep them, and nothing is written there. It serves as `turnreel serve` does, with the same options.
+    /// Sessions of Claude Code, Codex, OpenCode, Gemini CLI, Pi, Qwen Code, Droid, Grok Build, Crush, Goose, Cline, Roo
+    /// Code and Kilo Code are read where these keep them, and nothing is written there. It serves as `turnreel serve` does, with the same options.
     #[command(
-        after_help = "Where it looks: ~/.claude/projects (or below CLAUDE_CONFIG_DIR), ~/.codex/sessions (or below CODEX_HOME), ~/.local/share/opencode (or below XDG_DATA_HOME), ~/.gemini/tmp (or in that folder below GEMINI_CLI_HOME), ~/.pi/agent/sessions (or below PI_CODING_AGENT_DIR), ~/.qwen/projects and ~/.qwen/tmp (or below QWEN_RUNTIME_DIR, else QWEN_HOME), ~/.factory/sessions (or in that folder below FACTORY_HOME_OVERRIDE), ~/.local/share/goose/sessions (or below XDG_DATA_HOME, or in data/sessions below GOOSE_PATH_ROOT), the projects listed in ~/.local/share/crush (or below XDG_DATA_HOME, or in CRUSH_GLOBAL_DATA), ~/.cline/data/sessions and tasks (or below CLINE_DATA_DIR, else in data below CLINE_DIR), ~/.vscode-mock/global-storage/tasks, ~/.kilocode/cli/global/tasks, and User/globalStorage of editors and their servers: ~/.config/Code (or below XDG_CONFIG_HOME), ~/.vscode-server/data and the like."
+        after_help = "Where it looks: ~/.claude/projects (or below CLAUDE_CONFIG_DIR), ~/.codex/sessions (or below CODEX_HOME), ~/.local/share/opencode and ~/.local/share/kilo (or below XDG_DATA_HOME, or where OPENCODE_DB and KILO_DB say), ~/.gemini/tmp (or in that folder below GEMINI_CLI_HOME), ~/.pi/agent/sessions (or below PI_CODING_AGENT_DIR), ~/.qwen/projects and ~/.qwen/tmp (or below QWEN_RUNTIME_DIR, else QWEN_HOME), ~/.factory/sessions (or in that folder below FACTORY_HOME_OVERRIDE), ~/.grok/sessions (or below GROK_HOME), ~/.local/share/goose/sessions (or below XDG_DATA_HOME, or in data/sessions below GOOSE_PATH_ROOT), the projects listed in ~/.local/share/crush (or below XDG_DATA_HOME, or in CRUSH_GLOBAL_DATA), ~/.cline/data/sessions and tasks (or below CLINE_DATA_DIR, else in data below CLINE_DIR), ~/.vscode-mock/global-storage/tasks, ~/.kilocode/cli/global/tasks, and User/globalStorage of editors and their servers: ~/.config/Code (or below XDG_CONFIG_HOME), ~/.vscode-server/data and the like."
     )]
     Watch(Box<watch::Args>),
     /// Serve the page, and keep and publish what agents do.

@@ -34,6 +34,7 @@ mod wire;
 
 use crate::dialect::{Form, Origin, Profile, Sessions};
 use beside::AcpSessions;
+pub(crate) use content::{Held, held};
 use session::Acp;
 use wire::{is_acp, session_of};
 

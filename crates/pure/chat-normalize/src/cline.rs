@@ -9,13 +9,14 @@
 //!
 //! `api_conversation_history.json` beside it is what the model was told. It says the same again, without times, costs and
 //! answers of a person, so the shown messages lead. After the programs' sources (Cline 3 and 4, Roo Code 3, Kilo Code 4)
-//! and tasks that people published, of 2025 and 2026.
+//! and tasks that people published, of 2025 and 2026; `session` and `stream` after runs of Cline CLI 3.0.65, too.
 
 mod asides;
 mod asks;
 mod calls;
 mod changes;
 mod edits;
+mod helpers;
 mod lines;
 mod requests;
 mod said;

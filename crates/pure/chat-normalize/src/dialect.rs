@@ -15,8 +15,8 @@ use serde_json::Value;
 use crate::sides::Router;
 use crate::{
     acp, ag_ui, agent_events, anthropic, chat_events, claude, claude_like, cline, codex, copilot,
-    crush, cursor, droid, gemini, goose, grok, kimi, openai, opencode, openhands, pi, qwen,
-    sandbox_agent, swe_agent,
+    crush, cursor, droid, gemini, goose, grok, grok_build, kimi, openai, opencode, openhands, pi,
+    qwen, sandbox_agent, swe_agent,
 };
 
 /// Makes [`Dialect`] of one list, so that none lacks a profile or a place in the order.
@@ -67,6 +67,8 @@ dialects! {
     CrushRows = crush::ROWS,
     /// `grok -p … --format json`.
     Grok = grok::PROFILE,
+    /// The files below `~/.grok/sessions` of xAI's program.
+    GrokBuild = grok_build::PROFILE,
     /// `droid exec --output-format stream-json`.
     DroidStream = droid::STREAM,
     /// The files below `~/.factory/sessions`.

@@ -27,16 +27,25 @@
 //! | `DIR/ID/ID.messages.json` | the session `ID` of Cline since 4; a sub-agent's lies beside it |
 //! | `DIR/ID/ID.json`, `DIR/ID/ID.compaction.json` | what is noted of it: no session |
 //!
+//! What Grok Build writes (seen: 0.2.111):
+//!
+//! | path | part |
+//! |---|---|
+//! | `DIR/ID/updates.jsonl`, with `summary.json` beside it | the session `ID`; a sub-agent's is one of its own |
+//! | what else lies there, and `DIR/prompt_history.jsonl` | the same once more, and notes: no session |
+//!
 //! Every other `.jsonl`, `.ndjson` or `.json` is a session by itself. Who may read which file, and how, is for the
 //! caller; how the parts come together, for [`FolderReader`].
 
 mod called;
+mod groks;
 mod reader;
 mod source;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use called::Caller;
+use groks::Groks;
 pub use reader::{FolderReader, Want, result_file};
 
 /// The sessions of a folder, and what is none.
@@ -124,7 +133,11 @@ impl SessionFolder {
         let cleaned: Vec<String> = paths.iter().map(|path| clean_of(path)).collect();
         let chats = Chats::of(&cleaned);
         let tasks: BTreeSet<&str> = cleaned.iter().filter_map(|path| task_of(path)).collect();
+        let groks = Groks::of(&cleaned);
         let is_note = |dir: &str, clean: &str, name: &str| {
+            if groks.is_beside(dir, name) {
+                return true;
+            }
             let mut named = NOTES.iter().filter_map(|ending| clean.strip_suffix(ending));
             // Names alone make no notes: the folder is called as the session, or is the one that was given.
             let is_of = |named: &str| match split(named) {
@@ -168,7 +181,8 @@ impl SessionFolder {
                     others.push(path.to_owned());
                 }
                 (Kind::Session, _) => {
-                    let called = task_of(clean).filter(|task| !task.is_empty());
+                    let called = task_of(clean).or_else(|| groks.called(dir, name));
+                    let called = called.filter(|it| !it.is_empty());
                     let called = called.unwrap_or_else(|| stem(clean));
                     let session = sessions
                         .entry(called.to_owned())

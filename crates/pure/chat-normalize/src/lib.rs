@@ -41,6 +41,7 @@ mod droid;
 mod gemini;
 mod goose;
 mod grok;
+mod grok_build;
 mod kimi;
 mod openai;
 mod opencode;

@@ -3,7 +3,8 @@
 //! All three say the same messages and parts, so what a part means stands once: `session` (turns, nesting), `messages`
 //! (which answer is for what), `parts` and `texts` (what they hold), `calls` (tools) and the files below them. How each
 //! dialect brings the parts stands in `events`, `run` and `export`. Event ids are made of the parts' own, so that the
-//! three agree. The other way, from ChatEvents to the bus, is in `out`. Seen: 1.1.49, 1.18.33 and 1.18.34.
+//! three agree. The other way, from ChatEvents to the bus, is in `out`. Seen: 1.1.49, 1.18.33 and 1.18.34. Kilo Code since
+//! 7 says the same (seen: 7.7.9); which of them it is is for `whose`.
 
 mod asks;
 mod bus_sessions;
@@ -24,6 +25,7 @@ mod shapes;
 mod texts;
 mod times;
 mod tools;
+mod whose;
 
 pub(crate) use edits::Edits;
 pub use out::{OpenCodeOut, to_opencode_events};
@@ -46,7 +48,7 @@ pub(crate) static EVENTS: Profile = Profile {
     tells_edits_late: true,
     recognise: |value| is_of(value, Shape::Event),
     session_of,
-    make: |_| Box::new(OpenCodeEvents::new()),
+    make: |context| Box::new(OpenCodeEvents::new(context)),
 };
 
 pub(crate) static RUN: Profile = Profile {
@@ -59,12 +61,7 @@ pub(crate) static RUN: Profile = Profile {
     tells_edits_late: true,
     recognise: |value| is_of(value, Shape::Run),
     session_of,
-    make: |context| {
-        Box::new(OpenCodeRun::new(
-            context.prompt.clone(),
-            context.cwd.clone(),
-        ))
-    },
+    make: |context| Box::new(OpenCodeRun::new(context)),
 };
 
 pub(crate) static EXPORT: Profile = Profile {
@@ -77,5 +74,5 @@ pub(crate) static EXPORT: Profile = Profile {
     tells_edits_late: true,
     recognise: |value| is_of(value, Shape::Export),
     session_of,
-    make: |_| Box::new(OpenCodeExport::new()),
+    make: |context| Box::new(OpenCodeExport::new(context)),
 };

@@ -230,6 +230,16 @@ fn a_run_that_fails_or_is_stopped_says_so() {
         told(&events),
         ["turn system", "error  No key", "end failed"]
     );
+    // One that works elsewhere says why with its end alone.
+    let failed = event(
+        2,
+        json!({"type": "done", "reason": "error", "text": "No key", "iterations": 1}),
+    );
+    let events = stream(&[begins.clone(), failed]);
+    assert_eq!(
+        told(&events),
+        ["turn system", "error  No key", "end failed"]
+    );
     let events = stream(&[
         begins,
         line(json!({"type": "run_abort_requested", "reason": "sigint"})),
@@ -240,4 +250,215 @@ fn a_run_that_fails_or_is_stopped_says_so() {
         told(&events),
         ["turn system", "interrupt sigint", "end interrupted"]
     );
+}
+
+/// A `hook_event` of an agent: `sub` says for whom it works.
+fn hook(name: &str, agent: &str, sub: bool) -> Value {
+    json!({"ts": "2026-11-30T10:00:00.000Z", "type": "hook_event", "hookEventName": name, "agentId": agent,
+        "parentAgentId": sub.then_some("lead")})
+}
+
+fn tool(kind: &str, name: &str, id: &str, rest: Value) -> Value {
+    let mut told = json!({"type": kind, "contentType": "tool", "toolName": name, "toolCallId": id});
+    for (name, value) in rest.as_object().unwrap() {
+        told[name] = value.clone();
+    }
+    event(1, told)
+}
+
+#[test]
+fn what_sub_agents_print_is_theirs_and_ends_no_turn() {
+    let begins = || event(1, json!({"type": "iteration_start", "iteration": 1}));
+    let costs = || {
+        event(
+            1,
+            json!({"type": "usage", "inputTokens": 9, "outputTokens": 2}),
+        )
+    };
+    let said = |kind: &str, text: &str| {
+        event(
+            1,
+            json!({"type": kind, "contentType": "text", "text": text}),
+        )
+    };
+    let done = |text: &str| {
+        event(
+            1,
+            json!({"type": "done", "reason": "completed", "text": text}),
+        )
+    };
+    let ran = |id: &str| {
+        tool(
+            "content_start",
+            "run_commands",
+            id,
+            json!({"input": {"commands": ["ls"]}}),
+        )
+    };
+    let spawns = |id: &str| {
+        tool(
+            "content_start",
+            "spawn_agent",
+            id,
+            json!({"input": {"task": id}}),
+        )
+    };
+    let report = |id: &str, text: &str| {
+        tool(
+            "content_end",
+            "spawn_agent",
+            id,
+            json!({"output": {"text": text, "iterations": 2, "finishReason": "completed", "usage": {}}}),
+        )
+    };
+    let events = stream(&[
+        hook("agent_start", "lead", false),
+        begins(),
+        hook("tool_call", "lead", false),
+        hook("tool_call", "lead", false),
+        spawns("s1"),
+        spawns("s2"),
+        hook("agent_start", "a", true),
+        hook("agent_start", "b", true),
+        begins(),
+        begins(),
+        costs(),
+        costs(),
+        hook("tool_call", "a", true),
+        ran("c1"),
+        hook("tool_call", "b", true),
+        ran("c2"),
+        hook("tool_result", "a", true),
+        tool("content_end", "run_commands", "c1", json!({"output": "x"})),
+        // Which of them speaks is not known before a text is whole.
+        said("content_start", "On"),
+        said("content_end", "One."),
+        hook("agent_end", "a", true),
+        done("One."),
+        hook("tool_result", "lead", false),
+        report("s1", "One."),
+        hook("tool_result", "b", true),
+        tool("content_end", "run_commands", "c2", json!({"output": "y"})),
+        begins(),
+        said("content_start", "Two."),
+        said("content_end", "Two."),
+        hook("agent_end", "b", true),
+        done("Two."),
+        hook("tool_result", "lead", false),
+        report("s2", "Two."),
+        begins(),
+        said("content_end", "Both."),
+        hook("agent_end", "lead", false),
+        done("Both."),
+        json!({"ts": "2026-11-30T10:00:00.050Z", "type": "run_result", "finishReason": "completed", "iterations": 2,
+            "text": "Both.", "model": {"id": "m", "provider": "p"}}),
+    ]);
+    let wanted = [
+        "turn system",
+        "call s1 spawn_agent",
+        "call s2 spawn_agent",
+        "usage response 9/2",
+        "usage response 9/2",
+        "call c1 run_commands",
+        "call c2 run_commands",
+        "result c1 x",
+        "done One.",
+        "result s1 One.",
+        "result c2 y",
+        "chunk Two.",
+        "done Two.",
+        "result s2 Two.",
+        "done Both.",
+        "end completed",
+    ];
+    assert_eq!(told(&events), wanted);
+    let within: Vec<&str> = events
+        .iter()
+        .filter(|event| {
+            matches!(
+                event.payload,
+                Payload::ToolCall(_) | Payload::AssistantDone(_)
+            )
+        })
+        .map(|event| event.parent_tool_call_id.as_deref().unwrap_or("-"))
+        .collect();
+    assert_eq!(within, ["-", "-", "s1", "s2", "s1", "s2", "-"]);
+    let paid = events
+        .iter()
+        .filter(|event| matches!(event.payload, Payload::Usage(_)));
+    let paid: Vec<_> = paid.map(|event| event.response_id.as_deref()).collect();
+    assert_eq!(paid, [Some("s2.r2"), Some("s2.r3")]);
+    let facts = events.iter().filter_map(|event| match &event.payload {
+        Payload::SessionStart(told) => Some((told.agent.as_deref(), told.model.as_deref())),
+        _ => None,
+    });
+    let facts: Vec<_> = facts.collect();
+    assert_eq!(facts, [(Some("Cline"), None), (None, Some("m"))]);
+}
+
+#[test]
+fn a_thought_whose_end_comes_after_the_text_is_told_once() {
+    let part = |kind: &str, about: &str, key: &str, text: &str| {
+        event(1, json!({"type": kind, "contentType": about, key: text}))
+    };
+    let events = stream(&[
+        event(1, json!({"type": "iteration_start", "iteration": 1})),
+        part("content_start", "reasoning", "reasoning", "Hm."),
+        part("content_start", "text", "text", "So."),
+        part("content_end", "text", "text", "So."),
+        part("content_end", "reasoning", "reasoning", "Hm."),
+        event(
+            1,
+            json!({"type": "done", "reason": "completed", "text": "So."}),
+        ),
+    ]);
+    let wanted = [
+        "turn system",
+        "thinking chunk Hm.",
+        "thinking Hm.",
+        "chunk So.",
+        "done So.",
+        "end completed",
+    ];
+    assert_eq!(told(&events), wanted);
+}
+
+#[test]
+fn what_failed_says_how() {
+    let call = |id: &str, name: &str, input: Value| json!({"type": "tool_use", "id": id, "name": name, "input": input});
+    let gave = |id: &str, content: Value| json!({"type": "tool_result", "tool_use_id": id, "name": "t", "content": content});
+    let refused = "Tool \"run_commands\" requires approval in a TTY session";
+    let mut denied = gave("c2", json!(json!({"error": refused}).to_string()));
+    denied["is_error"] = json!(true);
+    let report = json!({"text": "Nothing.", "iterations": 1, "finishReason": "completed"});
+    let ran = json!([{"query": "exit 4", "result": "[Command exited with code 4]", "error": "Command exited with code 4", "success": false}]);
+    let events = session(json!([
+        {"id": "u1", "role": "user", "ts": BEGAN_MS, "content": "Go"},
+        {"id": "a1", "role": "assistant", "ts": BEGAN_MS + 5, "content": [
+            call("c1", "run_commands", json!({"commands": ["exit 4"]})),
+            call("c2", "run_commands", json!({"commands": ["ls"]})),
+            call("c3", "spawn_agent", json!({"task": "Look"}))]},
+        {"id": "u2", "role": "user", "ts": BEGAN_MS + 6, "content": [gave("c1", ran)]},
+        {"id": "u3", "role": "user", "ts": BEGAN_MS + 7, "content": [denied]},
+        {"id": "u4", "role": "user", "ts": BEGAN_MS + 8, "content": [gave("c3", json!(report.to_string()))]},
+        {"id": "a2", "role": "assistant", "ts": BEGAN_MS + 9, "metadata": {"displayOnly": true, "displayRole": "error"},
+            "content": [{"type": "text", "text": "Bad request"}]},
+    ]));
+    let results = events.iter().filter_map(|event| match &event.payload {
+        Payload::ToolResult(told) => {
+            let code = told.error.as_ref().and_then(|error| error.code.clone());
+            let text = told.result.to_value();
+            Some(json!([told.exit_code, code, text]))
+        }
+        _ => None,
+    });
+    let results: Vec<Value> = results.collect();
+    let wanted = [
+        json!([4, "error", "[Command exited with code 4]"]),
+        json!([null, "rejected", refused]),
+        json!([null, null, "Nothing."]),
+    ];
+    assert_eq!(results, wanted);
+    let told = told(&events);
+    assert_eq!(told[told.len() - 2..], ["error  Bad request", "end failed"]);
 }

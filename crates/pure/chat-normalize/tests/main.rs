@@ -44,6 +44,7 @@ mod gemini;
 mod gemini_again;
 mod goose;
 mod grok;
+mod grok_build;
 mod kimi;
 mod log_reader;
 mod log_sessions;

@@ -24,6 +24,85 @@ fn read(lines: &[Value]) -> (Vec<ChatEvent>, Report) {
     (events, reader.report())
 }
 
+/// Kilo Code says the same in the same words; from 7 on a version is its, and a run tells it by what it measures.
+#[test]
+fn a_session_of_kilo_code_is_told_as_its() {
+    let session = |version: &str| json!({"type": "session.created", "properties": {"info": {"id": "ses_1", "version": version}}});
+    let export = |version: &str| {
+        let info = json!({"id": "ses_1", "version": version});
+        json!({"info": info, "messages": []})
+    };
+    let step = |rest: Value| {
+        let mut part =
+            json!({"id": "prt_1", "messageID": "msg_1", "type": "step-finish", "reason": "stop"});
+        for (key, value) in rest.as_object().unwrap() {
+            part[key] = value.clone();
+        }
+        json!({"type": "step_finish", "timestamp": 1, "sessionID": "ses_1", "part": part})
+    };
+    let measured = json!({"metrics": {"generation": 80, "source": "computed"}});
+    for (line, agents) in [
+        (session("1.18.33"), vec!["OpenCode 1.18.33"]),
+        (session("7.7.9"), vec!["Kilo Code 7.7.9"]),
+        (session("10.0.0"), vec!["Kilo Code 10.0.0"]),
+        (session("local"), vec!["OpenCode local"]),
+        (export("7.7.9"), vec!["Kilo Code 7.7.9"]),
+        (export("2.0.0"), vec!["OpenCode 2.0.0"]),
+        (step(json!({})), vec!["OpenCode"]),
+        (step(json!({"metrics": 1})), vec!["OpenCode"]),
+        (step(measured), vec!["OpenCode", "Kilo Code"]),
+    ] {
+        let (events, _) = read(std::slice::from_ref(&line));
+        assert_eq!(agents_of(&events), agents, "{line}");
+    }
+    // What it says of a turn besides is said by the words that it shares.
+    let turn = |kind: &str| bus(kind, json!({"reason": "completed"}));
+    let lines = [
+        session("7.7.9"),
+        turn("session.turn.open"),
+        info("msg_2", Some("msg_1"), json!({})),
+        bus(
+            "message.part.updated",
+            json!({"part": {"id": "prt_1", "messageID": "msg_2", "sessionID": "ses_1",
+            "type": "text", "text": "⠋ Initializing snapshot…", "synthetic": true,
+            "metadata": {"kilocode.lifecycle": "transient"}}}),
+        ),
+        bus(
+            "message.part.removed",
+            json!({"messageID": "msg_2", "partID": "prt_1"}),
+        ),
+        turn("session.drain.interrupted"),
+        turn("session.turn.close"),
+    ];
+    let told = read_lines(Dialect::OpenCodeEvents, &lines);
+    assert!(told.report.raw.is_empty(), "{:?}", told.report.raw);
+    let is_text = |event: &ChatEvent| {
+        matches!(
+            event.payload,
+            Payload::AssistantChunk(_) | Payload::Retract(_)
+        )
+    };
+    assert!(!told.events.iter().any(is_text));
+    // Who reads its own database knows it, whatever was built.
+    let context = Context {
+        agent: Some("Kilo Code".to_owned()),
+        ..Context::default()
+    };
+    let mut reader = SessionReader::with_dialect(context, Dialect::OpenCodeEvents);
+    let mut events = Vec::new();
+    let line = format!("{}\n", session("local"));
+    reader.push(line.as_bytes(), 0, &mut events).unwrap();
+    assert_eq!(agents_of(&events), ["Kilo Code local"]);
+}
+
+fn agents_of(events: &[ChatEvent]) -> Vec<&str> {
+    let agents = events.iter().filter_map(|event| match &event.payload {
+        Payload::SessionStart(start) => start.agent.as_deref(),
+        _ => None,
+    });
+    agents.collect()
+}
+
 #[test]
 fn a_command_that_ends_with_another_code_than_0_failed() {
     let run = |exit: Value| {
@@ -377,10 +456,9 @@ fn a_question_outside_the_bus_is_asked_by_its_call_and_answered_by_its_end() {
             {"info": info("msg_1", "user"), "parts": [{"id": "prt_0", "sessionID": "ses_1", "messageID": "msg_1", "type": "text", "text": "Go"}]},
             {"info": info("msg_2", "assistant"), "parts": [part]}]})
     };
-    let told = |dialect: Dialect, line: Value| {
-        let read = read_lines(dialect, &[line]);
-        assert_sound("a question", &read.events);
-        let lines = read.events.iter().filter_map(|event| match &event.payload {
+    let told_of = |events: &[ChatEvent]| {
+        assert_sound("a question", events);
+        let lines = events.iter().filter_map(|event| match &event.payload {
             Payload::QuestionRequest(asked) => Some(format!(
                 "{} asks {} {:?}",
                 asked.tool_call_id.as_deref().unwrap_or("-"),
@@ -404,6 +482,7 @@ fn a_question_outside_the_bus_is_asked_by_its_call_and_answered_by_its_end() {
         });
         lines.collect::<Vec<String>>()
     };
+    let told = |dialect: Dialect, line: Value| told_of(&read_lines(dialect, &[line]).events);
     let asked = "call_1 asks Which? Some(true)";
     for (state, answer) in [
         (
@@ -426,6 +505,17 @@ fn a_question_outside_the_bus_is_asked_by_its_call_and_answered_by_its_end() {
         assert_eq!(told(Dialect::OpenCodeExport, export(&part)), wanted);
         // On the bus an event of its own asks.
         let on_bus = bus("message.part.updated", json!({ "part": part }));
+        let line = format!("{on_bus}\n");
         assert_eq!(told(Dialect::OpenCodeEvents, on_bus), ["call", "result"]);
+        // In a database nothing else does.
+        let context = Context {
+            agent: Some("OpenCode".to_owned()),
+            ..Context::default()
+        };
+        let mut reader = SessionReader::with_dialect(context, Dialect::OpenCodeEvents);
+        let mut events = Vec::new();
+        reader.push(line.as_bytes(), 0, &mut events).unwrap();
+        reader.finish(0, &mut events).unwrap();
+        assert_eq!(told_of(&events), wanted);
     }
 }

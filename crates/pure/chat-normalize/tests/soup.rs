@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::{assert_sound, read_lines, read_lines_as_one};
 
 /// The dialects whose words these are.
-const WORDS: [&str; 18] = [
+const WORDS: [&str; 19] = [
     "gemini-stream",
     "gemini-chat",
     "pi-json",
@@ -17,6 +17,7 @@ const WORDS: [&str; 18] = [
     "droid-stream",
     "droid-session",
     "grok",
+    "grok-build",
     "crush-rows",
     "crush-session",
     "cursor-stream",
@@ -236,6 +237,23 @@ fn line(which: usize) -> BoxedStrategy<Value> {
                 10 => json!({"type": "error", "message": x}),
                 _ => json!({"type": x}),
             },
+            "grok-build" => {
+                let details = json!([{"old_string": x, "old_line": y, "new_string": z, "new_line": y, "context_before": z, "context_after": x}]);
+                let shown = json!([{"type": "content", "content": {"type": "text", "text": x}}, {"type": "diff", "path": y, "newText": z, "_meta": {"details": details}}]);
+                let update = match kind {
+                    0..=2 => json!({"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": x}, "_meta": {"promptIndex": y, "hostTurn": z}}),
+                    3 => json!({"sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": x}}),
+                    4 => json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": x}}),
+                    5 | 6 => json!({"sessionUpdate": "tool_call", "toolCallId": id, "title": x, "rawInput": y}),
+                    7 | 8 => json!({"sessionUpdate": "tool_call_update", "toolCallId": id, "content": shown, "rawOutput": {"exit_code": y, "text": z},
+                        "status": if kind == 7 { json!("in_progress") } else { json!("completed") }}),
+                    9 => json!({"sessionUpdate": "turn_completed", "stop_reason": x, "usage": {"inputTokens": y, "cachedReadTokens": z, "costUsdTicks": y}}),
+                    10 => json!({"sessionUpdate": "rewind_marker", "target_prompt_index": x}),
+                    _ => json!({"sessionUpdate": x, "message": y, "model_id": z}),
+                };
+                json!({"timestamp": y, "method": "session/update", "params": {"sessionId": "s", "update": update,
+                    "_meta": {"eventId": format!("s-{id}"), "agentTimestampMs": z, "streamStartMs": x}}})
+            }
             "cursor-stream" => match kind {
                 0 => json!({"type": "system", "subtype": "init", "session_id": id, "model": x, "cwd": y}),
                 1 => json!({"type": "user", "message": {"content": [{"type": "text", "text": x}]}}),

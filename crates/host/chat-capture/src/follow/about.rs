@@ -5,6 +5,7 @@
 //! |---|---|
 //! | Roo Code 3.4x and later | `history_item.json`: `{"workspace": "/home/me/project", …}` |
 //! | Cline 4 | `ID.json` beside `ID.messages.json`: `{"cwd": "/home/me/project", …}` |
+//! | Grok Build | `summary.json` beside `updates.jsonl`: `{"info": {"cwd": "/home/me/project", …}, …}` |
 
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,13 @@ const MOST_BYTES: u64 = 256 * 1024;
 #[serde(default)]
 struct Note {
     workspace: Option<String>,
+    cwd: Option<String>,
+    info: Info,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Info {
     cwd: Option<String>,
 }
 
@@ -39,7 +47,14 @@ fn note_of(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?.to_str()?;
     match name.strip_suffix(".messages.json") {
         Some(id) => Some(path.with_file_name(format!("{id}.json"))),
-        None => (name == "ui_messages.json").then(|| path.with_file_name("history_item.json")),
+        None => {
+            let beside = match name {
+                "ui_messages.json" => "history_item.json",
+                "updates.jsonl" => "summary.json",
+                _ => return None,
+            };
+            Some(path.with_file_name(beside))
+        }
     }
 }
 
@@ -48,7 +63,7 @@ fn folder_in(note: &Path) -> Option<String> {
     let mut file = Followed::open(note).ok()?;
     file.read(0, MOST_BYTES, &mut bytes).ok()?;
     let note: Note = serde_json::from_slice(&bytes).ok()?;
-    let folder = note.cwd.or(note.workspace);
+    let folder = note.cwd.or(note.workspace).or(note.info.cwd);
     folder.filter(|folder| !folder.is_empty())
 }
 
@@ -81,6 +96,9 @@ mod tests {
         std::fs::write(task.join("s.json"), r#"{"cwd":"/c"}"#).unwrap();
         let session = context_of(&task.join("s.messages.json"));
         assert_eq!(session.cwd.as_deref(), Some("/c"));
+        std::fs::write(task.join("summary.json"), r#"{"info":{"cwd":"/g"}}"#).unwrap();
+        let grok = context_of(&task.join("updates.jsonl"));
+        assert_eq!(grok.cwd.as_deref(), Some("/g"));
         assert_eq!(context_of(&task.join("other.json")).cwd, None);
     }
 }

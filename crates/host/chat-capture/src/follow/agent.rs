@@ -3,7 +3,7 @@
 mod places;
 mod role;
 
-pub use places::{Place, places};
+pub use places::{Holds, Place, places};
 pub(super) use role::Role;
 
 /// An agent whose sessions are looked for.
@@ -23,6 +23,8 @@ pub enum Agent {
     Qwen,
     /// Factory's Droid.
     Droid,
+    /// xAI's Grok Build.
+    Grok,
     /// Goose.
     Goose,
     /// Crush.
@@ -31,7 +33,7 @@ pub enum Agent {
     Cline,
     /// Roo Code.
     Roo,
-    /// Kilo Code, before it was OpenCode's.
+    /// Kilo Code, as an extension of editors and, since it is made of OpenCode, as a program.
     Kilo,
 }
 
@@ -46,6 +48,7 @@ impl Agent {
             Agent::Pi => "Pi",
             Agent::Qwen => "Qwen Code",
             Agent::Droid => "Droid",
+            Agent::Grok => "Grok Build",
             Agent::Goose => "Goose",
             Agent::Crush => "Crush",
             Agent::Cline => "Cline",
@@ -64,6 +67,7 @@ impl Agent {
             "pi" => Some(Agent::Pi),
             "qwen" => Some(Agent::Qwen),
             "droid" => Some(Agent::Droid),
+            "grok" => Some(Agent::Grok),
             "crush" => Some(Agent::Crush),
             "goose" => Some(Agent::Goose),
             "cline" => Some(Agent::Cline),
@@ -73,12 +77,8 @@ impl Agent {
         }
     }
 
-    /// Whether its sessions lie in databases (`store`), and not in files.
-    pub(super) fn keeps_databases(self) -> bool {
-        matches!(self, Agent::OpenCode | Agent::Goose | Agent::Crush)
-    }
-
-    /// How it can be told which process runs a session (`holders`).
+    /// How it can be told which process runs a session that lies in files (`holders`). Of a database it is always who has it
+    /// open.
     pub(super) fn tells(self) -> Tells {
         match self {
             Agent::Codex | Agent::OpenCode | Agent::Goose | Agent::Crush => Tells::OpenFile,
@@ -86,6 +86,7 @@ impl Agent {
             Agent::Qwen => Tells::Beside,
             Agent::Pi => Tells::Name("pi"),
             Agent::Droid => Tells::Name("droid"),
+            Agent::Grok => Tells::Name("grok"),
             Agent::Gemini => Tells::Nothing,
             // Their editor does all of it in one process, for all its windows.
             Agent::Cline | Agent::Roo | Agent::Kilo => Tells::Nothing,
@@ -98,9 +99,13 @@ impl Agent {
     }
 
     /// How deep below its folder its sessions lie at most, where something else lies below them: Roo Code and Kilo Code keep a
-    /// repository of Git with each task.
+    /// repository of Git with each task, Grok Build what commands printed and more.
     pub(super) fn most_depth(self) -> Option<usize> {
-        self.keeps_lists().then_some(1)
+        match self {
+            Agent::Cline | Agent::Roo | Agent::Kilo => Some(1),
+            Agent::Grok => Some(2),
+            _ => None,
+        }
     }
 }
 

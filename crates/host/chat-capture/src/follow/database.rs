@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use chat_event::ChatEvent;
 
-use super::agent::{Agent, Place, Tells};
+use super::agent::{Agent, Place};
 use super::beside::{Told, held_long, leave_removed, tell};
 use super::holders::{Holders, Sought};
 use super::kept::Kept;
@@ -66,9 +66,6 @@ impl Watched {
 
     /// Where it is to be looked who writes to it.
     pub(super) fn holders_to_look_at(&mut self, hot: Duration) -> Option<(Sought, &mut Holders)> {
-        if self.agent.tells() != Tells::OpenFile {
-            return None;
-        }
         let is_hot = self.rests() <= hot || self.holders.are_known();
         self.holders.note_write(changed_ms(seen(&self.path)));
         // Who is gone may have come back.

@@ -98,7 +98,11 @@ pub(super) fn task_places(env: &dyn Fn(&str) -> Option<OsString>) -> Vec<Place> 
                 folders.push(folder);
             }
         }
-        places.extend(folders.into_iter().map(|folder| Place { agent, folder }));
+        places.extend(
+            folders
+                .into_iter()
+                .map(|folder| Place::of_files(agent, folder)),
+        );
     }
     places
 }

@@ -207,6 +207,10 @@ impl Follow {
             let Some(known) = self.known.get(path) else {
                 continue;
             };
+            // What came is read before it is over, however old its time is. What cannot be read is not held.
+            if self.changed.contains(path) {
+                continue;
+            }
             let rests = known.rests(at_ms);
             let is_quiet = rests >= QUIET && !session.is_quiet();
             let is_over = known.is_over(at_ms, session.waits());

@@ -43,10 +43,7 @@ impl Taker for Log {
 /// Follows what Claude Code keeps in a folder.
 fn follow(dir: &Path) -> Follow {
     Follow::new(FollowSettings {
-        places: vec![Place {
-            agent: Agent::Claude,
-            folder: dir.join("projects"),
-        }],
+        places: vec![Place::of_files(Agent::Claude, dir.join("projects"))],
         newer_than: Duration::from_hours(24),
         spool_dir: dir.join("spool"),
         kept: dir.join("following.json"),
@@ -334,10 +331,7 @@ fn half_a_list_of_opencodes_sessions_forgets_none_of_them() {
     let database = dir.path().join("opencode.db");
     std::fs::copy(&fixture, &database).unwrap();
     let mut follow = Follow::new(FollowSettings {
-        places: vec![Place {
-            agent: Agent::OpenCode,
-            folder: dir.path().to_owned(),
-        }],
+        places: vec![Place::of_databases(Agent::OpenCode, dir.path().to_owned())],
         newer_than: Duration::from_hours(24),
         spool_dir: dir.path().join("spool"),
         kept: dir.path().join("following.json"),

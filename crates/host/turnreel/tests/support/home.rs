@@ -1,6 +1,7 @@
 //! A made home of a user: the folders where agents keep their sessions, and the program that follows them.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -53,6 +54,9 @@ impl Home {
             "FACTORY_HOME_OVERRIDE",
             "GOOSE_PATH_ROOT",
             "CRUSH_GLOBAL_DATA",
+            "OPENCODE_DB",
+            "KILO_DB",
+            "GROK_HOME",
             "XDG_CONFIG_HOME",
             "CLINE_DATA_DIR",
             "CLINE_DIR",
@@ -67,6 +71,11 @@ impl Home {
 
     /// The program as its user starts it, on a free port; what it says on standard error is in `said`.
     pub(crate) fn watch(&self, more: &[&str]) -> Server {
+        self.watch_with(more, &[])
+    }
+
+    /// The same, with more in its environment.
+    pub(crate) fn watch_with(&self, more: &[&str], set: &[(&str, OsString)]) -> Server {
         let said = File::options()
             .create(true)
             .append(true)
@@ -78,6 +87,7 @@ impl Home {
             .arg("--data")
             .arg(self.data())
             .args(more)
+            .envs(set.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(said)

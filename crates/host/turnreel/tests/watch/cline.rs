@@ -1,35 +1,21 @@
 //! Following Cline, Roo Code and Kilo Code: documents that are lists of messages, written anew with each change.
 
+#[path = "../../../chat-capture/tests/support/cline.rs"]
+mod messages;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
 use crate::support::home::{Home, converted, events, ids, rests, sorted, story, texts};
 use crate::support::{Server, soon};
+use messages::{BEGAN_MS, ask, say, with};
 use serde_json::{Value, json};
 
-const BEGAN_MS: i64 = 1_796_032_800_000;
 const ID: &str = "cline-1796032800000";
 const CLINE: &str = ".config/Code/User/globalStorage/saoudrizwan.claude-dev/tasks";
 const ROO: &str = ".vscode-server/data/User/globalStorage/rooveterinaryinc.roo-cline/tasks";
 const KILO: &str = ".config/VSCodium/User/globalStorage/kilocode.kilo-code/tasks";
-
-fn message(form: &str, kind: &str, at_ms: i64, text: &str) -> Value {
-    json!({"ts": BEGAN_MS + at_ms, "type": form, form: kind, "text": text})
-}
-
-fn say(kind: &str, at_ms: i64, text: &str) -> Value {
-    message("say", kind, at_ms, text)
-}
-
-fn ask(kind: &str, at_ms: i64, text: &str) -> Value {
-    message("ask", kind, at_ms, text)
-}
-
-fn with(mut message: Value, name: &str, value: impl Into<Value>) -> Value {
-    message[name] = value.into();
-    message
-}
 
 /// Writes a task as the programs do: beside it first, so that it is there whole or not at all.
 fn write(path: &Path, messages: &[Value]) {

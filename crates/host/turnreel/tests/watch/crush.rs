@@ -1,10 +1,9 @@
 //! Following the databases that Crush keeps for projects.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::time::Duration;
 
-use super::opencode::sum_anew;
+use super::databases::{self, assert_only_read, n_of, read_again};
 use crate::support::home::{Home, events, ids};
 use crate::support::soon;
 
@@ -15,37 +14,10 @@ const SESSION: &str = "7a7d8733-524c-5d95-8d1f-670b6c21c62f";
 /// The times of the fixture are so many seconds and up to 255 more.
 const BEGAN_S: u64 = 0x6bf8_ff00;
 
-/// A file of the fixture, as if it were written some minutes ago.
 fn fixture(name: &str) -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../chat-capture/tests/crush");
-    let mut bytes = std::fs::read(folder.join(name)).unwrap();
-    date_anew(&mut bytes);
-    if name.ends_with("-wal") {
-        sum_anew(&mut bytes);
-    }
-    bytes
-}
-
-/// Writes other times into the rows, where they are numbers of four bytes, and into the texts, where they are digits.
-fn date_anew(bytes: &mut [u8]) {
-    static ANEW: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
-    let anew = *ANEW.get_or_init(|| {
-        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        (since.unwrap().as_secs() & !0xff) - 0x100
-    });
-    let prefix = &BEGAN_S.to_be_bytes()[4..7];
-    for at in 0..bytes.len() - 10 {
-        if &bytes[at..at + 3] == prefix {
-            bytes[at..at + 3].copy_from_slice(&anew.to_be_bytes()[4..7]);
-            continue;
-        }
-        let digits = std::str::from_utf8(&bytes[at..at + 10]).ok();
-        let time: Option<u64> = digits.and_then(|digits| digits.parse().ok());
-        if let Some(time) = time.filter(|time| (BEGAN_S..BEGAN_S + 0x100).contains(time)) {
-            let time = (time - BEGAN_S + anew).to_string();
-            bytes[at..at + 10].copy_from_slice(time.as_bytes());
-        }
-    }
+    databases::fixture(&format!("crush/{name}"), |bytes| {
+        databases::date_rows_anew(bytes, BEGAN_S);
+    })
 }
 
 fn list(home: &Home, projects: &[&str]) {
@@ -64,10 +36,7 @@ fn sessions_of_crush_are_read_from_the_databases_of_its_projects_as_it_writes_on
     list(&home, &["other"]);
     home.write("other/.crush/crush.db", b"SQLite format 3\0 and no more");
     let mut server = home.watch(&[]);
-    let count = |kind: &str| {
-        let all = events(&home.data(), SESSION);
-        all.iter().filter(|event| event["type"] == kind).count()
-    };
+    let count = |kind: &str| n_of(&home, SESSION, kind);
     soon("what cannot be read is named", || {
         home.said().contains("other/.crush/crush.db")
     });
@@ -110,9 +79,7 @@ fn sessions_of_crush_are_read_from_the_databases_of_its_projects_as_it_writes_on
     assert!(title.into_iter().any(|title| title == "Polite greeting"));
     // Each once, also where what was noted is gone.
     server.stop();
-    std::fs::remove_file(home.data().join("following.json")).unwrap();
-    let _server = home.watch(&[]);
-    std::thread::sleep(Duration::from_millis(1500));
+    let _server = read_again(&home, &[]);
     let again = events(&home.data(), SESSION);
     let mut whole = again.clone();
     whole.retain(|event| event["type"] != "session_start" && event["type"] != "usage");
@@ -122,11 +89,7 @@ fn sessions_of_crush_are_read_from_the_databases_of_its_projects_as_it_writes_on
         .collect();
     assert_eq!(ids.len(), whole.len());
     assert_eq!(again.len(), told.len());
-    assert_eq!(
-        std::fs::read(home.path(DATABASE)).unwrap(),
-        fixture("crush.db")
-    );
-    assert!(!home.path(&format!("{DATABASE}-shm")).exists());
+    assert_only_read(&home, DATABASE, &fixture("crush.db"));
 }
 
 #[test]

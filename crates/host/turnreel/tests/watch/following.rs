@@ -78,6 +78,7 @@ fn an_agent_that_is_left_out_is_not_read() {
             "Gemini CLI",
             "Qwen Code",
             "Droid",
+            "Grok Build",
             "Crush",
             "Goose",
             "Cline",

@@ -2,12 +2,15 @@
 
 mod cline;
 mod crush;
+mod databases;
 mod droid;
 mod ends;
 mod files;
 mod following;
 mod goose;
+mod grok;
 mod hostile;
+mod kilo;
 mod opencode;
 mod qwen;
 mod removed;

@@ -1,64 +1,19 @@
 //! Following OpenCode's database.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::time::Duration;
 
+use super::databases::{self, assert_only_read, n_of, read_again};
 use crate::support::home::{Home, events, ids, prompt};
 use crate::support::soon;
 use serde_json::Value;
 
 const DATABASE: &str = ".local/share/opencode/opencode.db";
 
-/// A file of the fixture, whose events happened some two hours ago: a session that rests for a day ends whatever waits in it.
 fn fixture(name: &str) -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../chat-capture/tests/opencode");
-    let mut bytes = std::fs::read(folder.join(name)).unwrap();
-    date_anew(&mut bytes);
-    if name.ends_with("-wal") {
-        sum_anew(&mut bytes);
-    }
-    bytes
-}
-
-/// Writes other thousands of seconds into the times of the rows' texts, once for all files.
-fn date_anew(bytes: &mut [u8]) {
-    static ANEW: std::sync::OnceLock<String> = std::sync::OnceLock::new();
-    let recorded = b"1795776";
-    let anew = ANEW.get_or_init(|| {
-        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        format!("{}", since.unwrap().as_secs() / 1000 - 8)
-    });
-    for at in 0..bytes.len() - recorded.len() {
-        let digits = &mut bytes[at..at + recorded.len()];
-        if digits == recorded {
-            digits.copy_from_slice(anew.as_bytes());
-        }
-    }
-}
-
-/// The checksums of a write-ahead log, which go from frame to frame (SQLite's file format, 4.2).
-pub(super) fn sum_anew(log: &mut [u8]) {
-    let number = |bytes: &[u8]| u32::from_be_bytes(bytes.try_into().unwrap());
-    let is_big = number(&log[..4]) & 1 == 1;
-    let page_bytes = number(&log[8..12]) as usize;
-    let mut sums = (number(&log[24..28]), number(&log[28..32]));
-    let add = |sums: &mut (u32, u32), bytes: &[u8]| {
-        for pair in bytes.chunks_exact(8) {
-            let word = |bytes: &[u8]| match is_big {
-                true => number(bytes),
-                false => number(bytes).swap_bytes(),
-            };
-            sums.0 = sums.0.wrapping_add(word(&pair[..4])).wrapping_add(sums.1);
-            sums.1 = sums.1.wrapping_add(word(&pair[4..])).wrapping_add(sums.0);
-        }
-    };
-    for frame in log[32..].chunks_exact_mut(24 + page_bytes) {
-        add(&mut sums, &frame[..8]);
-        add(&mut sums, &frame[24..]);
-        frame[16..20].copy_from_slice(&sums.0.to_be_bytes());
-        frame[20..24].copy_from_slice(&sums.1.to_be_bytes());
-    }
+    databases::fixture(&format!("opencode/{name}"), |bytes| {
+        databases::date_texts_anew(bytes, b"1795776");
+    })
 }
 
 /// The session of the fixture.
@@ -76,10 +31,7 @@ fn sessions_of_opencode_are_read_from_its_database_as_it_writes_on() {
     let session = &session();
     // It is older than anybody asks for.
     let mut server = home.watch(&["--days", "36500"]);
-    let count = |kind: &str| {
-        let all = events(&home.data(), session);
-        all.iter().filter(|event| event["type"] == kind).count()
-    };
+    let count = |kind: &str| n_of(&home, session, kind);
     soon("its beginning is read", || count("user_message") > 0);
     assert_eq!(count("turn_end"), 0);
     home.write(&format!("{database}-wal"), fixture("opencode.db-wal"));
@@ -97,15 +49,9 @@ fn sessions_of_opencode_are_read_from_its_database_as_it_writes_on() {
     // Each once, also where what was noted is gone.
     server.stop();
     drop(home.watch(&["--days", "36500"]));
-    std::fs::remove_file(home.data().join("following.json")).unwrap();
-    let _server = home.watch(&["--days", "36500"]);
-    std::thread::sleep(Duration::from_millis(1500));
+    let _server = read_again(&home, &["--days", "36500"]);
     assert_eq!(told(), before);
-    assert_eq!(
-        std::fs::read(home.path(database)).unwrap(),
-        fixture("opencode.db")
-    );
-    assert!(!home.path(&format!("{database}-shm")).exists());
+    assert_only_read(&home, database, &fixture("opencode.db"));
 }
 
 /// Its reader knows nothing of what was before: it is read from its beginning, and what was told of it stands once.
@@ -156,10 +102,7 @@ fn who_holds_the_notes_of_a_session_of_opencode_holds_it_up_and_loses_nothing() 
     std::thread::sleep(Duration::from_millis(1500));
     assert!(!ids(&server).contains(&session()));
     holder.unlock().unwrap();
-    let count = |kind: &str| {
-        let all = events(&home.data(), &session());
-        all.iter().filter(|event| event["type"] == kind).count()
-    };
+    let count = |kind: &str| n_of(&home, &session(), kind);
     soon("it is told", || count("session_end") == 1);
     assert_eq!((count("user_message"), count("turn_end")), (2, 1));
 }
@@ -171,10 +114,7 @@ fn a_database_that_comes_later_is_read_and_one_that_is_gone_is_no_trouble() {
     std::thread::sleep(Duration::from_millis(700));
     home.write(&format!("{DATABASE}-wal"), fixture("opencode.db-wal"));
     home.write(DATABASE, fixture("opencode.db"));
-    let count = |kind: &str| {
-        let all = events(&home.data(), &session());
-        all.iter().filter(|event| event["type"] == kind).count()
-    };
+    let count = |kind: &str| n_of(&home, &session(), kind);
     soon("it is read", || count("turn_end") == 1);
     server.stop();
     // What was noted of its sessions is of no use then.
@@ -199,10 +139,7 @@ fn a_session_whose_opencode_is_killed_ends_and_goes_on_with_its_database() {
         .spawn()
         .unwrap();
     let _server = home.watch(&["--days", "36500"]);
-    let count = |kind: &str| {
-        let all = events(&home.data(), &session());
-        all.iter().filter(|event| event["type"] == kind).count()
-    };
+    let count = |kind: &str| n_of(&home, &session(), kind);
     soon("its beginning is read", || count("user_message") > 0);
     soon("it is noted who has it", || home.has_noted(agent.id()));
     std::thread::sleep(Duration::from_secs(3));

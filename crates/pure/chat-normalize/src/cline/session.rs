@@ -8,8 +8,8 @@
 //! No end of a turn is in it: the next prompt or the file's end ends one, and its last message says how. Folder, title and
 //! state are in `ID.json` beside it. A sub-agent's session is a file of its own.
 
-use chat_event::SetBack;
-use chat_event::payload::SessionStart;
+use chat_event::payload::{ErrorEvent, SessionStart};
+use chat_event::{Extra, SetBack};
 use serde_json::{Map, Value};
 
 use super::FORMAT;
@@ -217,7 +217,34 @@ impl ClineSession {
         emitter.tell_set_back(text, &told);
     }
 
+    /// Why the turn could not go on: shown to the person, and not the model's words.
+    fn failed(&mut self, emitter: &mut Emitter, message: &Value, stem: &str, blocks: &[Value]) {
+        let texts = blocks
+            .iter()
+            .filter_map(|it| it.as_str().or_else(|| str_of(it, "text")));
+        let texts: Vec<&str> = texts.collect();
+        let error = ErrorEvent {
+            code: "error".to_owned(),
+            message: texts.join("\n"),
+            extra: Extra::default(),
+        };
+        let place = self.talk.run.track.place();
+        emitter.add_as(&format!("{stem}:error"), &place, error);
+        self.last = Some((
+            stem.to_owned(),
+            blocks.len(),
+            message.get("metrics").is_some(),
+        ));
+        self.outcome = "failed";
+    }
+
     fn assistant(&mut self, emitter: &mut Emitter, message: &Value, stem: &str, blocks: &[Value]) {
+        let shown_as = message
+            .get("metadata")
+            .and_then(|it| text_of(it, "displayRole"));
+        if shown_as == Some("error") {
+            return self.failed(emitter, message, stem, blocks);
+        }
         let response = self.talk.run.response(emitter, Some(stem));
         if let Some(model) = message
             .get("modelInfo")

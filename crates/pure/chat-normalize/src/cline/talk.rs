@@ -116,8 +116,12 @@ impl Talk {
         given: &Given<'_>,
         line: &Value,
     ) {
-        let told = self::given(given.value);
-        let error = given.error.map(str::to_owned).or(told.error);
+        let name = self.run.track.waiting(id).map(|call| call.name.as_str());
+        let mut told = self::given(given.value);
+        if let Some(said) = report(given, name, &told.text) {
+            told = said;
+        }
+        let error = told.error.or(given.error.map(str::to_owned));
         let failed = given.failed || error.is_some();
         let text = match (&told.text, &error) {
             (text, Some(error)) if text.is_empty() => error.clone(),
@@ -128,9 +132,11 @@ impl Talk {
             let outcome = if failed { "rejected" } else { "answered" };
             ask.close_question(emitter, Some(&answers).filter(|_| !failed), outcome);
         }
+        let message = error.as_deref().unwrap_or(&text);
         let result = ToolResult {
             result: Json::string(&text),
-            error: failed.then(|| tool_error("error", error.as_deref().unwrap_or(&text))),
+            exit_code: exit_code(message).filter(|_| failed),
+            error: failed.then(|| tool_error(error_code(message), message)),
             summary: printed(&text).filter(|_| !failed),
             duration_ms: given.duration_ms,
             extra: attached(told.attachments),
@@ -261,6 +267,42 @@ fn told(value: &Value) -> Told {
     }
 }
 
+/// What a sub-agent says in the end, `{text, iterations, finishReason}`; and why a call was not let run, `{error}`. Both may
+/// be written as one text.
+fn report(given: &Given<'_>, name: Option<&str>, text: &str) -> Option<Told> {
+    let is_agent = name.is_some_and(starts_agent);
+    let is_failed = given.failed || given.error.is_some();
+    if !is_agent && !is_failed {
+        return None;
+    }
+    let held: Value = serde_json::from_str(text).ok()?;
+    let error = text_of(&held, "error").filter(|_| is_failed);
+    let said = text_of(&held, "text").filter(|_| is_agent);
+    let is_error = str_of(&held, "finishReason") == Some("error");
+    Some(Told {
+        text: said.or(error)?.to_owned(),
+        error: error.or(said.filter(|_| is_error)).map(str::to_owned),
+        ..Told::default()
+    })
+}
+
+/// The exit code that the failure of one command names.
+fn exit_code(error: &str) -> Option<i64> {
+    error
+        .strip_prefix("Command exited with code ")?
+        .parse()
+        .ok()
+}
+
+/// Where nobody is there to allow a call, it says so in one of these ways.
+fn error_code(message: &str) -> &'static str {
+    let asks = ["requires approval", "approval requires"];
+    match message.starts_with("Tool ") && asks.iter().any(|words| message.contains(words)) {
+        true => "rejected",
+        false => "error",
+    }
+}
+
 fn is_failed(operation: &Value) -> bool {
     operation.get("success").and_then(Value::as_bool) == Some(false)
         || text_of(operation, "error").is_some()
@@ -300,6 +342,11 @@ pub(super) fn usage(scope: &str, told: &Value) -> Option<Usage> {
         ..Usage::default()
     };
     (count("inputTokens") > Some(0) || usage.output_tokens > 0).then_some(usage)
+}
+
+/// Whether a tool lets another agent work.
+pub(super) fn starts_agent(name: &str) -> bool {
+    kind(name) == "agent"
 }
 
 /// The kind of a tool, after `design/events.md`.

@@ -16,7 +16,8 @@
 //! | errors, warnings and other words of the program | a notice |
 //!
 //! Whether a call that is asked for asks a person is known of Cline alone: Roo Code and Kilo Code ask for each call, and
-//! answer themselves what is allowed.
+//! answer themselves what is allowed. Of a `tool` Roo Code notes that it was (`isAnswered`); of a `command` nothing shows it
+//! before something is printed, for what is allowed stands among the editor's own settings.
 
 use chat_event::payload::{Plan, SessionStart};
 use serde_json::{Map, Value};

@@ -21,6 +21,7 @@ use super::shapes::{is_of_server, native_session, properties_of, unwrapped};
 use super::times;
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place, hash};
+use crate::reader::Context;
 use crate::recent::{LATE_SMALL, Recent};
 use crate::value::{count_of, list_of, str_of, text_of};
 
@@ -41,9 +42,10 @@ pub(crate) struct OpenCodeEvents {
 }
 
 impl OpenCodeEvents {
-    pub(crate) fn new() -> Self {
-        let mut session = Session::new("opencode-events", true);
-        session.has_requests = true;
+    pub(crate) fn new(context: &Context) -> Self {
+        let mut session = Session::new("opencode-events", true, context);
+        // Who reads the program's database says which program it is: what is asked has no events of its own there.
+        session.has_requests = context.agent.is_none();
         OpenCodeEvents {
             session,
             seen: Recent::default(),
@@ -124,6 +126,10 @@ impl OpenCodeEvents {
         match kind {
             "session.created" | "session.updated" | "session.deleted" | "session.diff"
             | "command.executed" => emitter.pass_over(kind),
+            // Kilo Code's own words for what `session.status` says.
+            "session.turn.open" | "session.turn.close" | "session.drain.interrupted" => {
+                emitter.pass_over(kind);
+            }
             "session.status" => self.status(emitter, native_id, properties, event),
             "session.idle" if root => session.rests(emitter, true),
             "session.idle" => emitter.pass_over("session.idle of a sub-agent"),

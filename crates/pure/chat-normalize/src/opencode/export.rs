@@ -6,6 +6,7 @@ use super::session::Session;
 use super::times;
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place};
+use crate::reader::Context;
 use crate::value::{list_of, str_of, text_of};
 
 /// Reads exported sessions.
@@ -15,9 +16,9 @@ pub(crate) struct OpenCodeExport {
 }
 
 impl OpenCodeExport {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(context: &Context) -> Self {
         OpenCodeExport {
-            session: Session::new("opencode-export", false),
+            session: Session::new("opencode-export", false, context),
         }
     }
 

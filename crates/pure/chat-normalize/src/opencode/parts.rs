@@ -84,6 +84,8 @@ impl Session {
         }
         let place = self.answer_place(emitter, native_id, message_id, None);
         match kind {
+            // Kilo Code shows so how far it is, and takes it back.
+            "text" if is_transient(part) => emitter.pass_over("text for a moment"),
             "text" => self.text(emitter, &said, Kind::Text, &place),
             "reasoning" => self.text(emitter, &said, Kind::Thinking, &place),
             "tool" => self.tool(emitter, &said, &place),
@@ -224,6 +226,12 @@ impl Session {
         self.compacting = Some(if auto { "auto" } else { "manual" }.to_owned());
         self.compacted = false;
     }
+}
+
+/// Whether the program wrote a text to be seen for a moment, and not the model.
+fn is_transient(part: &Value) -> bool {
+    let lifecycle = part.pointer("/metadata/kilocode.lifecycle");
+    is_true(part, "synthetic") && lifecycle.and_then(Value::as_str) == Some("transient")
 }
 
 /// A file part as an attachment: its bytes where they stand in the address, else the address.

@@ -8,6 +8,7 @@ use super::session::Session;
 use super::times;
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place};
+use crate::reader::Context;
 use crate::value::{str_of, text_of};
 
 /// Reads the lines of a run.
@@ -20,12 +21,12 @@ pub(crate) struct OpenCodeRun {
 }
 
 impl OpenCodeRun {
-    /// `prompt` is what the user asked, `cwd` where it runs, which the source does not say.
-    pub(crate) fn new(prompt: Option<String>, cwd: Option<String>) -> Self {
+    /// `context` says what the user asked and where it runs, which the source does not.
+    pub(crate) fn new(context: &Context) -> Self {
         OpenCodeRun {
-            session: Session::new("opencode-run", true),
-            prompt,
-            cwd,
+            session: Session::new("opencode-run", true, context),
+            prompt: context.prompt.clone(),
+            cwd: context.cwd.clone(),
             last_ms: None,
         }
     }
@@ -75,6 +76,9 @@ impl Normalizer for OpenCodeRun {
                     _ => {}
                 }
                 session.part(emitter, &native_id, part, true);
+                if kind == "step_finish" {
+                    session.see_step(emitter, part);
+                }
                 if kind == "step_finish"
                     && let Some(message_id) = text_of(part, "messageID")
                     && let Some(turn) = session.turns.last_mut()

@@ -29,8 +29,10 @@ use super::parts::Prompt;
 use super::set_backs::SetBacks;
 use super::texts::Part;
 use super::times;
+use super::whose::Whose;
 use crate::emit::{Emitter, Place};
 use crate::facts::{Facts, guessed};
+use crate::reader::Context;
 use crate::recent::Recent;
 use crate::value::text_of;
 use children::Child;
@@ -80,16 +82,19 @@ pub(crate) struct Session {
     agent: Option<String>,
     /// The session says its model itself, which it did not before 1.18.
     says_model: bool,
+    whose: Whose,
     pub(super) set_backs: SetBacks,
     /// A command that the user ran and that is not told yet: the turn, and the prompt it stands in.
     pub(super) ran: Option<(String, String)>,
 }
 
 impl Session {
-    pub(crate) fn new(format: &'static str, live: bool) -> Self {
+    /// `context` may say which program it is.
+    pub(crate) fn new(format: &'static str, live: bool, context: &Context) -> Self {
         Session {
             format,
             live,
+            whose: Whose::told(context.agent.as_deref()),
             ..Session::default()
         }
     }
@@ -102,11 +107,14 @@ impl Session {
         let title = text_of(said, "title").filter(|title| !title.starts_with("New session - "));
         let model = said.get("model").and_then(|model| text_of(model, "id"));
         self.says_model |= model.is_some();
+        let version = text_of(said, "version");
+        self.whose.see_version(version);
+        let name = self.whose.name();
         let facts = SessionStart {
-            agent: match text_of(said, "version") {
-                Some(version) => Some(format!("OpenCode {version}")),
+            agent: match version {
+                Some(version) => Some(format!("{name} {version}")),
                 // It never says which.
-                None => (self.format == "opencode-run").then(|| "OpenCode".to_owned()),
+                None => (self.format == "opencode-run").then(|| name.to_owned()),
             },
             native_id: Some(native_id.to_owned()),
             model: model.map(str::to_owned),
@@ -124,6 +132,17 @@ impl Session {
         self.facts.say(emitter, facts, guessed);
         if let Some(info) = info {
             self.is_set_back(emitter, info);
+        }
+    }
+
+    /// A step of a run ended, which may tell whose it is.
+    pub(crate) fn see_step(&mut self, emitter: &mut Emitter, part: &Value) {
+        if self.whose.see_step(part) {
+            let facts = SessionStart {
+                agent: Some(self.whose.name().to_owned()),
+                ..SessionStart::default()
+            };
+            self.facts.say(emitter, facts, Map::new());
         }
     }
 

@@ -1,8 +1,8 @@
 //! Where agents keep their sessions: their own settings count, else their home folders.
 //!
 //! Seen: Claude Code 1.0 to 2.1.330, Codex 0.77 to 0.169, Gemini CLI 0.61, Pi; `formats.md` 2, 4.3, 5.5 and 10.2; Qwen Code
-//! 0.24, with its source since 0.5. Droid's folder is after public readers of it, of 2025 and 2026, Goose's after its source.
-//! Those of Cline and its kin are in `editors`.
+//! 0.24, with its source since 0.5. Kilo Code 7.7.9, Grok Build 0.2.111. Droid's folder is after public readers of it, of 2025 and 2026, Goose's
+//! after its source. Those of Cline and its kin are in `editors`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,6 +17,58 @@ pub struct Place {
     pub agent: Agent,
     /// Where it is, whether it is there or not.
     pub folder: PathBuf,
+    /// What they lie in.
+    pub holds: Holds,
+}
+
+/// What sessions lie in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// Files.
+    Files,
+    /// Databases that are called as the agent calls them.
+    Databases,
+    /// The one database of this name, which somebody told the agent.
+    Database(OsString),
+}
+
+impl Place {
+    /// A folder of files.
+    pub fn of_files(agent: Agent, folder: PathBuf) -> Place {
+        Place {
+            agent,
+            folder,
+            holds: Holds::Files,
+        }
+    }
+
+    /// A folder of databases.
+    pub fn of_databases(agent: Agent, folder: PathBuf) -> Place {
+        Place {
+            holds: Holds::Databases,
+            ..Place::of_files(agent, folder)
+        }
+    }
+
+    /// OpenCode's folder, or Kilo Code's, where `named` is what its setting says of the database: a path, or a name in that
+    /// folder.
+    fn of_opencode(agent: Agent, folder: PathBuf, named: Option<PathBuf>) -> Place {
+        let path = named.map(|named| folder.join(named));
+        let told = path.as_deref().and_then(|path| {
+            let name = path.file_name()?.to_owned();
+            // It keeps nothing then.
+            let is_kept = name != ":memory:";
+            Some((path.parent()?.to_owned(), name)).filter(|_| is_kept)
+        });
+        match told {
+            Some((folder, name)) => Place {
+                agent,
+                folder,
+                holds: Holds::Database(name),
+            },
+            None => Place::of_databases(agent, folder),
+        }
+    }
 }
 
 /// The folders of all agents, by the environment.
@@ -52,59 +104,51 @@ pub fn places(env: &dyn Fn(&str) -> Option<OsString>) -> Vec<Place> {
         .or_else(local)
         .or_else(|| at_home(".local/share"));
     let crush = folder("CRUSH_GLOBAL_DATA").or_else(|| crush.map(|data| data.join("crush")));
+    let files = |agent: Agent, folder: Option<PathBuf>| Some(Place::of_files(agent, folder?));
+    let databases =
+        |agent: Agent, folder: Option<PathBuf>| Some(Place::of_databases(agent, folder?));
+    let of_opencode = |agent: Agent, name: &str, setting: &str| {
+        let folder_of_it = data.as_ref()?.join(name);
+        Some(Place::of_opencode(agent, folder_of_it, folder(setting)))
+    };
+    let below = |setting: &str, otherwise: &str, name: &str| {
+        let root = folder(setting).or_else(|| at_home(otherwise));
+        root.map(|root| root.join(name))
+    };
+    let home_in = |setting: &str, name: &str| {
+        let home = folder(setting).or_else(|| home.clone());
+        home.map(|home| home.join(name))
+    };
     let all = [
-        (
+        files(
             Agent::Claude,
-            folder("CLAUDE_CONFIG_DIR")
-                .or_else(|| at_home(".claude"))
-                .map(|claude| claude.join("projects")),
+            below("CLAUDE_CONFIG_DIR", ".claude", "projects"),
         ),
-        (
-            Agent::Codex,
-            folder("CODEX_HOME")
-                .or_else(|| at_home(".codex"))
-                .map(|codex| codex.join("sessions")),
-        ),
-        (
-            Agent::OpenCode,
-            data.as_ref().map(|data| data.join("opencode")),
-        ),
-        (
-            Agent::Gemini,
-            folder("GEMINI_CLI_HOME")
-                .or_else(|| home.clone())
-                .map(|home| home.join(".gemini/tmp")),
-        ),
-        (
+        files(Agent::Codex, below("CODEX_HOME", ".codex", "sessions")),
+        of_opencode(Agent::OpenCode, "opencode", "OPENCODE_DB"),
+        files(Agent::Gemini, home_in("GEMINI_CLI_HOME", ".gemini/tmp")),
+        files(
             Agent::Pi,
-            folder("PI_CODING_AGENT_DIR")
-                .or_else(|| at_home(".pi/agent"))
-                .map(|pi| pi.join("sessions")),
+            below("PI_CODING_AGENT_DIR", ".pi/agent", "sessions"),
         ),
-        (Agent::Qwen, qwen.as_ref().map(|qwen| qwen.join("projects"))),
+        files(Agent::Qwen, qwen.as_ref().map(|qwen| qwen.join("projects"))),
         // Where it kept them at first.
-        (Agent::Qwen, qwen.as_ref().map(|qwen| qwen.join("tmp"))),
-        (
+        files(Agent::Qwen, qwen.as_ref().map(|qwen| qwen.join("tmp"))),
+        files(
             Agent::Droid,
-            folder("FACTORY_HOME_OVERRIDE")
-                .or_else(|| home.clone())
-                .map(|home| home.join(".factory/sessions")),
+            home_in("FACTORY_HOME_OVERRIDE", ".factory/sessions"),
         ),
+        files(Agent::Grok, below("GROK_HOME", ".grok", "sessions")),
         // Its list of projects, in whose folders its databases are.
-        (Agent::Crush, crush),
-        (Agent::Goose, goose.map(|goose| goose.join("sessions"))),
+        databases(Agent::Crush, crush),
+        databases(Agent::Goose, goose.map(|goose| goose.join("sessions"))),
     ];
-    let there = all.into_iter();
-    let tasks = task_places(env);
-    there
-        .filter_map(|(agent, folder)| {
-            Some(Place {
-                agent,
-                folder: folder?,
-            })
-        })
-        .chain(tasks)
-        .collect()
+    // Those of one agent stand together.
+    let tasks = task_places(env).into_iter();
+    let (of_kilo, tasks): (Vec<_>, Vec<_>) = tasks.partition(|place| place.agent == Agent::Kilo);
+    let kilo = of_opencode(Agent::Kilo, "kilo", "KILO_DB");
+    let all = all.into_iter().flatten();
+    all.chain(tasks).chain(kilo).chain(of_kilo).collect()
 }
 
 #[cfg(test)]
@@ -121,7 +165,7 @@ mod tests {
             _ => None,
         };
         let mut places = places(&env);
-        places.retain(|place| !place.agent.keeps_lists());
+        places.retain(|place| !place.agent.keeps_lists() || place.holds != Holds::Files);
         let folders: Vec<_> = places.iter().filter_map(|it| it.folder.to_str()).collect();
         assert_eq!(
             folders,
@@ -134,8 +178,10 @@ mod tests {
                 "/h/.qwen/projects",
                 "/h/.qwen/tmp",
                 "/h/.factory/sessions",
+                "/h/.grok/sessions",
                 "/d/crush",
-                "/d/goose/sessions"
+                "/d/goose/sessions",
+                "/d/kilo"
             ]
         );
         // These name the home folder, in which the agent's own is.
@@ -159,12 +205,57 @@ mod tests {
             ]
         );
         assert_eq!(
+            moved(&["XDG_DATA_HOME"]),
+            [
+                "/XDG_DATA_HOME/opencode",
+                "/XDG_DATA_HOME/crush",
+                "/XDG_DATA_HOME/goose/sessions",
+                "/XDG_DATA_HOME/kilo"
+            ]
+        );
+        assert_eq!(moved(&["GROK_HOME"]), ["/GROK_HOME/sessions"]);
+        assert_eq!(
             moved(&["GOOSE_PATH_ROOT"]),
             ["/GOOSE_PATH_ROOT/data/sessions"]
         );
         assert_eq!(
             moved(&["QWEN_HOME", "QWEN_RUNTIME_DIR"]),
             ["/QWEN_RUNTIME_DIR/projects", "/QWEN_RUNTIME_DIR/tmp"]
+        );
+    }
+
+    #[test]
+    fn a_database_that_opencode_or_kilo_is_told_is_the_one_that_counts() {
+        let told = |agent: Agent, named: &str| {
+            let env = |name: &str| match name {
+                "HOME" => Some("/h".into()),
+                "OPENCODE_DB" | "KILO_DB" => Some(named.into()),
+                _ => None,
+            };
+            let of_it = |place: &Place| place.agent == agent && place.holds != Holds::Files;
+            let mut here = places(&env).into_iter().filter(of_it);
+            let place = here.next().unwrap();
+            assert_eq!(here.next(), None, "{named}");
+            let name = match place.holds {
+                Holds::Database(name) => name.into_string().unwrap(),
+                _ => "by its own name".to_owned(),
+            };
+            format!("{name} in {}", place.folder.display())
+        };
+        let own = "by its own name in /h/.local/share/opencode";
+        for (named, place) in [
+            ("", own),
+            (":memory:", own),
+            ("work.db", "work.db in /h/.local/share/opencode"),
+            ("/d/all.db", "all.db in /d"),
+            // No file has such a name.
+            ("/", own),
+        ] {
+            assert_eq!(told(Agent::OpenCode, named), place);
+        }
+        assert_eq!(
+            told(Agent::Kilo, "a/k.db"),
+            "k.db in /h/.local/share/kilo/a"
         );
     }
 }

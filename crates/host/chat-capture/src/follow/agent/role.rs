@@ -54,6 +54,9 @@ impl Agent {
                 _ => None,
             },
             Agent::Droid => Some(Role::SaysItself),
+            Agent::Grok => {
+                matches!(parts.as_slice(), [_, _, "updates.jsonl"]).then_some(Role::Main)
+            }
             Agent::OpenCode
             | Agent::Crush
             | Agent::Goose
@@ -124,6 +127,10 @@ mod tests {
             (Agent::Qwen, "p/workflows/r1/journal.jsonl", "none"),
             (Agent::Droid, "-w/s1.jsonl", "it says"),
             (Agent::Droid, "-w/s1.settings.json", "none"),
+            (Agent::Grok, "%2Fw/01a/updates.jsonl", "main"),
+            (Agent::Grok, "%2Fw/01a/events.jsonl", "none"),
+            (Agent::Grok, "%2Fw/prompt_history.jsonl", "none"),
+            (Agent::Grok, "%2Fw/01a/terminal/updates.jsonl", "none"),
             (Agent::Cline, "1/ui_messages.json", "main"),
             (Agent::Cline, "1/api_conversation_history.json", "none"),
             (Agent::Cline, "s1/s1.messages.json", "main"),

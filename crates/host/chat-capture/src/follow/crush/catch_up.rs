@@ -2,19 +2,19 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::Crush;
 use super::reading::tell;
 use super::rows::Tables;
 use super::talk::{Talk, is_in_place_of_told, is_of_message};
 use crate::follow::sqlite::Database;
-use crate::follow::store::{Told, is_of_one};
+use crate::follow::store::{PAUSE, Queued, Reading, Told, is_of_one};
 
 /// A session on its way from its beginning to the last row that is known of.
 #[derive(Debug)]
-pub(super) struct CatchUp {
-    pub(super) root: String,
+pub(in crate::follow) struct CatchUp {
+    root: String,
     pub(super) talk: Talk,
     /// The numbers of rows that are to be read, in their order, and how many of them were; `None` before they were looked for.
     rows: Option<Vec<i64>>,
@@ -22,21 +22,30 @@ pub(super) struct CatchUp {
 }
 
 impl CatchUp {
-    pub(super) fn new(root: String, told: Told, cwd: Option<String>) -> CatchUp {
+    pub(super) fn new(root: String, talk: Talk) -> CatchUp {
         CatchUp {
             root,
-            talk: Talk::new(told, cwd),
+            talk,
             rows: None,
             n_read: 0,
         }
     }
 }
 
+impl AsMut<Reading> for CatchUp {
+    fn as_mut(&mut self) -> &mut Reading {
+        &mut self.talk.reading
+    }
+}
+
+impl Queued for CatchUp {
+    fn session(&self) -> &str {
+        &self.root
+    }
+}
+
 /// Behind the last answer of a session stand what its calls gave, and little else.
 const TAIL: usize = 32;
-
-/// After so long a session whose rows could not be read is tried again.
-const PAUSE: Duration = Duration::from_secs(30);
 
 impl Crush {
     /// Reads a slice of the session in front of the queue. One that cannot be read is named and waits: the others go on.
@@ -58,18 +67,16 @@ impl Crush {
     }
 
     fn read_on(&mut self, database: &mut Database, tables: &Tables) -> io::Result<()> {
+        let upto = self.last_row();
         let Some(front) = self.queue.front_mut() else {
             return Ok(());
         };
         let root = front.root.clone();
-        let upto = self.last.as_ref().map_or(i64::MIN, |(rowid, _)| *rowid);
         if front.rows.is_none() {
             let members = self.sessions.members(&root);
             let rows = find(database, tables, &members, upto)?;
-            let own = self.sessions.row(&root).map(|row| [row]);
-            let own = own
-                .map(|own| database.rows_at(&tables.sessions, &own))
-                .transpose()?;
+            let own = self.sessions.row(&root);
+            let own = tables.sessions_at(database, own.as_slice())?;
             is_of_one(database)?;
             if rows.is_empty() {
                 // One without messages has nothing to say.
@@ -81,10 +88,9 @@ impl Crush {
                 return Ok(());
             }
             front.rows = Some(rows);
-            for row in own.iter().flatten() {
-                let session = tables.session(row);
+            for row in &own {
                 tell(&mut front.talk, &root, &mut self.news, |talk, out| {
-                    talk.session(&session, out)
+                    talk.session(row, out)
                 });
             }
         }

@@ -8,13 +8,11 @@ use std::time::Instant;
 use chat_event::ChatEvent;
 
 use super::Crush;
-use super::catch_up::CatchUp;
 use super::rows::{Message, Tables};
 use super::talk::Talk;
 use crate::follow::STEP;
-use crate::follow::file::SETTLED;
 use crate::follow::sqlite::Database;
-use crate::follow::store::{self, AllNews, Seen, Told, is_of_one, rests};
+use crate::follow::store::{AllNews, Seen, Told, in_slices, is_of_one, news_of};
 
 impl Crush {
     /// Reads one slice of what is new; whether there is more.
@@ -29,11 +27,20 @@ impl Crush {
         let Some(tables) = tables? else {
             return Ok(false);
         };
-        if !self.goes_on(database, &tables)? {
+        let id_of = |last: &[i64]| {
+            let row = tables.read(database, last)?.pop();
+            Ok(row.map(|row| row.id))
+        };
+        let goes_on = self.goes_on(id_of)?;
+        is_of_one(database)?;
+        if !goes_on {
             self.begin_anew();
         }
         if !self.began {
-            self.begin(database, &tables, kept)?;
+            let last = database.last_row(&tables.messages)?;
+            self.begin(database, kept)?;
+            let last = last.map(|row| tables.message(&row));
+            self.last = last.map(|row| (row.rowid, row.id));
         }
         let is_end = self.read_new(database, &tables, kept)?;
         // What is new comes first: who looks on waits for it.
@@ -44,61 +51,7 @@ impl Crush {
                 self.catch_up(database, &tables)?;
             }
         }
-        let is_over = is_end && self.queue.is_empty();
-        if is_over {
-            // One that was written just now may be written again without that its time tells it.
-            self.seen = (rests(facts) > SETTLED).then_some(facts);
-        }
-        Ok(!is_over)
-    }
-
-    /// Whether the last row that was read is still the one that it was.
-    fn goes_on(&self, database: &mut Database, tables: &Tables) -> io::Result<bool> {
-        let Some((last, id)) = &self.last else {
-            return Ok(true);
-        };
-        let read = tables.read(database, &[*last])?;
-        is_of_one(database)?;
-        Ok(read.first().is_some_and(|row| row.id == *id))
-    }
-
-    /// The newest rows were deleted: others may have their numbers.
-    fn begin_anew(&mut self) {
-        self.last = None;
-        self.began = false;
-        self.loaded.clear();
-        self.queue.clear();
-        self.sessions.forget_rows();
-    }
-
-    /// Puts what is there and is to be read into the queue.
-    fn begin(
-        &mut self,
-        database: &mut Database,
-        tables: &Tables,
-        kept: &BTreeMap<String, Told>,
-    ) -> io::Result<()> {
-        let last = database.last_row(&tables.messages)?;
-        // The database itself may have come since it was looked.
-        self.sessions.list(database, tables)?;
-        is_of_one(database)?;
-        self.sessions.want_fresh();
-        self.last = last.map(|row| {
-            let row = tables.message(&row);
-            (row.rowid, row.id)
-        });
-        self.began = true;
-        let roots: Vec<String> = self.sessions.wanted.iter().cloned().collect();
-        for root in roots {
-            self.enqueue(root, kept);
-        }
-        Ok(())
-    }
-
-    pub(super) fn enqueue(&mut self, root: String, kept: &BTreeMap<String, Told>) {
-        let told = kept.get(&root).cloned().unwrap_or_default();
-        let cwd = self.project.clone();
-        self.queue.push_back(CatchUp::new(root, told, cwd));
+        Ok(!self.is_over(is_end, facts))
     }
 
     /// Reads what changed of the sessions that are held, and rows behind the last one; whether there are no more.
@@ -108,31 +61,22 @@ impl Crush {
         tables: &Tables,
         kept: &BTreeMap<String, Told>,
     ) -> io::Result<bool> {
-        let after = self.last.as_ref().map_or(i64::MIN, |(rowid, _)| *rowid);
+        let after = self.last_row();
         let own = self.loaded.keys().filter_map(|id| self.sessions.row(id));
         let mut own: Vec<i64> = own.collect();
         own.sort_unstable();
-        let mut grown: Vec<i64> = self.loaded.values().flat_map(Talk::growing).collect();
-        grown.sort_unstable();
-        let sessions = all(&own, &mut |rows| {
-            let rows = database.rows_at(&tables.sessions, rows)?;
-            Ok(rows
-                .into_iter()
-                .map(|row| (row.rowid, tables.session(&row)))
-                .collect())
-        })?;
-        let grown = all(&grown, &mut |rows| {
-            let rows = tables.read(database, rows)?;
-            Ok(rows.into_iter().map(|row| (row.rowid, row)).collect())
+        let mut growing: Vec<i64> = self.loaded.values().flat_map(Talk::growing).collect();
+        growing.sort_unstable();
+        let sessions = tables.sessions_at(database, &own)?;
+        let mut grown = Vec::new();
+        in_slices(database, &tables.messages, &growing, &mut |rows| {
+            grown.extend(rows.iter().map(|row| tables.message(row)));
         })?;
         let new = database.rows(&tables.messages, after)?;
         let new: Vec<Message> = new.iter().map(|row| tables.message(row)).collect();
-        let unknown = new.iter().map(|row| &row.session);
-        let unknown = unknown.filter(|id| !id.is_empty() && !self.sessions.knows(id));
-        let unknown: BTreeSet<String> = unknown.cloned().collect();
-        if !unknown.is_empty() {
-            self.sessions.find(database, tables, &unknown)?;
-        }
+        let ids = new.iter().map(|row| &row.session);
+        let ids: BTreeSet<String> = ids.filter(|id| !id.is_empty()).cloned().collect();
+        self.sessions.find::<Tables>(database, &ids)?;
         is_of_one(database)?;
         for row in &sessions {
             if let Some(talk) = self.loaded.get_mut(&row.id) {
@@ -158,8 +102,8 @@ impl Crush {
                 tell(talk, &root, &mut self.news, |talk, out| {
                     talk.message(row, out)
                 });
-            } else if !self.is_to_be_read(&root) {
-                self.enqueue(root, kept);
+            } else {
+                self.enqueue_once(root, kept);
             }
         }
         if let Some(row) = new.last() {
@@ -167,30 +111,6 @@ impl Crush {
         }
         Ok(new.is_empty())
     }
-
-    /// Whether it is read from its beginning anyway.
-    fn is_to_be_read(&self, root: &str) -> bool {
-        self.put_off.has(root) || self.queue.iter().any(|it| it.root == root)
-    }
-}
-
-/// Rows with their numbers.
-type Numbered<T> = Vec<(i64, T)>;
-
-/// All of the rows with these numbers, slice by slice.
-fn all<T>(
-    rows: &[i64],
-    read: &mut dyn FnMut(&[i64]) -> io::Result<Numbered<T>>,
-) -> io::Result<Vec<T>> {
-    let mut all = Vec::new();
-    let mut left = rows;
-    while !left.is_empty() {
-        let slice = read(left)?;
-        let Some((last, _)) = slice.last() else { break };
-        left = &left[left.partition_point(|rowid| rowid <= last)..];
-        all.extend(slice.into_iter().map(|(_, row)| row));
-    }
-    Ok(all)
 }
 
 /// Gives something to a session, and adds what is to be told of it; how far it is told then is noted when that is handed on.
@@ -205,5 +125,5 @@ pub(super) fn tell(
     if events.is_empty() {
         return;
     }
-    store::news_of(news, root).events.append(&mut events);
+    news_of(news, root).events.append(&mut events);
 }

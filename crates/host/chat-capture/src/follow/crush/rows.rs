@@ -6,9 +6,11 @@ use serde_json::{Map, Value};
 
 use super::mark::Mark;
 use crate::follow::sqlite::{self, Database, Index, Row, Table};
+use crate::follow::store::in_slices;
 
 /// Both tables, and the index by which a session's messages are found.
-pub(super) struct Tables {
+#[derive(Debug)]
+pub(in crate::follow) struct Tables {
     pub(super) sessions: Table,
     pub(super) messages: Table,
     index: Option<Index>,
@@ -16,7 +18,7 @@ pub(super) struct Tables {
 }
 
 /// Where columns stand.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct At {
     session_id: usize,
     parent: usize,
@@ -144,6 +146,19 @@ impl Tables {
             updated_ms: updated.saturating_mul(1000),
             columns: object(&self.sessions, &OF_SESSIONS, row),
         }
+    }
+
+    /// The sessions in these rows, which ascend; those that are gone are left out.
+    pub(super) fn sessions_at(
+        &self,
+        database: &mut Database,
+        rows: &[i64],
+    ) -> io::Result<Vec<Session>> {
+        let mut all = Vec::new();
+        in_slices(database, &self.sessions, rows, &mut |rows| {
+            all.extend(rows.iter().map(|row| self.session(row)));
+        })?;
+        Ok(all)
     }
 
     pub(super) fn message(&self, row: &Row) -> Message {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use chat_event::{ChatEvent, Payload};
-use chat_normalize::{Context, Dialect, SessionReader};
+use chat_normalize::{Context, Dialect};
 use serde_json::Value;
 
 use super::mark::Mark;
@@ -34,7 +34,7 @@ const MOST_GROWING: usize = 64;
 
 /// One session that is read on, with those that work for it.
 #[derive(Debug)]
-pub(super) struct Talk {
+pub(in crate::follow) struct Talk {
     pub(super) reading: Reading,
     /// The session's own row and the messages that the reader knows.
     about: Option<u64>,
@@ -56,10 +56,7 @@ impl Talk {
             ..Context::default()
         };
         Talk {
-            reading: Reading {
-                reader: SessionReader::with_dialect(context, Dialect::CrushRows),
-                ..Reading::new(Dialect::CrushRows, told)
-            },
+            reading: Reading::new(context, Dialect::CrushRows, told),
             about: None,
             fed: HashSet::new(),
             growing: BTreeMap::new(),

@@ -1,126 +1,21 @@
 //! The database of one project as it is written: `tests/crush` says what is in it.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::time::{Duration, Instant};
 
 use chat_event::Payload;
 
+use super::super::store::lying::{Lying, assert_once, whole, without_indexes};
+use super::super::store::{RestsMs, Store};
 use super::*;
 
-fn fixture(name: &str) -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/crush");
-    std::fs::read(folder.join(name)).unwrap()
-}
-
-/// The write-ahead log as it was after each change.
-fn logs() -> Vec<Vec<u8>> {
-    let log = fixture("crush.db-wal");
-    let number = |at: usize| u32::from_be_bytes(log[at..at + 4].try_into().unwrap());
-    let frame = 24 + number(8) as usize;
-    let ends = (32..log.len()).step_by(frame);
-    let ends = ends.filter(|at| number(at + 4) != 0);
-    let logs = ends.map(|at| log[..at + frame].to_vec());
-    std::iter::once(Vec::new()).chain(logs).collect()
-}
-
-/// The database with what its log holds written back to it.
-fn written_back(log: &[u8]) -> Vec<u8> {
-    let mut bytes = fixture("crush.db");
-    let number = |at: usize| u32::from_be_bytes(log[at..at + 4].try_into().unwrap()) as usize;
-    let page_bytes = number(8);
-    for at in (32..log.len()).step_by(24 + page_bytes) {
-        let begins = (number(at) - 1) * page_bytes;
-        let ends = begins + page_bytes;
-        bytes.resize(bytes.len().max(ends), 0);
-        bytes[begins..ends].copy_from_slice(&log[at + 24..at + 24 + page_bytes]);
-    }
-    bytes
-}
-
-struct Project {
-    dir: tempfile::TempDir,
-    kept: BTreeMap<String, Told>,
-    told: Vec<ChatEvent>,
-}
-
-impl Project {
-    fn new() -> Project {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir(dir.path().join(".crush")).unwrap();
-        let project = Project {
-            dir,
-            kept: BTreeMap::new(),
-            told: Vec::new(),
-        };
-        std::fs::write(project.path(), fixture("crush.db")).unwrap();
-        project
-    }
-
-    fn path(&self) -> PathBuf {
-        self.dir.path().join(".crush/crush.db")
-    }
-
-    fn store(&self) -> Crush {
-        let mut store = Crush::new(&self.path());
-        store.look(i64::MIN, &self.kept).unwrap();
-        store
-    }
-
-    fn write_log(&self, log: &[u8]) {
-        std::fs::write(self.dir.path().join(".crush/crush.db-wal"), log).unwrap();
-    }
-
-    fn write(&self, database: &[u8]) {
-        std::fs::write(self.path(), database).unwrap();
-    }
-
-    /// Reads all that is new.
-    fn read(&mut self, store: &mut Crush) -> Vec<ChatEvent> {
-        let mut events = Vec::new();
-        loop {
-            let (more, news) = store.read(&self.kept).unwrap();
-            for mut news in news {
-                events.append(&mut news.events);
-                self.kept.insert(news.session, news.told);
-            }
-            if !more {
-                break;
-            }
-        }
-        self.told.extend(events.iter().cloned());
-        events
-    }
-}
-
-/// What was told, without pieces, and what is told of a session as often as it changes.
-fn whole(events: &[ChatEvent]) -> BTreeSet<String> {
-    let is_whole = |event: &&ChatEvent| {
-        !matches!(
-            event.payload,
-            Payload::AssistantChunk(_)
-                | Payload::ThinkingChunk(_)
-                | Payload::Usage(_)
-                | Payload::SessionStart(_)
-        )
-    };
-    let line = |event: &ChatEvent| {
-        let mut value: serde_json::Value = serde_json::from_str(&event.to_line()).unwrap();
-        value["timestamp"].take();
-        value.to_string()
-    };
-    events.iter().filter(is_whole).map(line).collect()
-}
-
-fn assert_once(events: &[ChatEvent]) {
-    let mut ids = BTreeSet::new();
-    for event in events {
-        assert!(ids.insert(&event.id), "{} was told twice", event.id);
-    }
+fn project() -> Lying<Project> {
+    Lying::new("crush/crush.db", ".crush/crush.db", Crush::new)
 }
 
 fn at_once() -> Vec<ChatEvent> {
-    let mut project = Project::new();
-    project.write_log(&fixture("crush.db-wal"));
+    let mut project = project();
+    project.write_log(project.logs().last().unwrap());
     let mut store = project.store();
     assert_eq!(store.n_sessions(), (1, 1));
     project.read(&mut store);
@@ -129,10 +24,10 @@ fn at_once() -> Vec<ChatEvent> {
 
 #[test]
 fn what_is_written_on_is_told_once_as_it_comes() {
-    let mut project = Project::new();
+    let mut project = project();
     let mut store = project.store();
     let mut pieces = Vec::new();
-    for log in logs() {
+    for log in project.logs() {
         project.write_log(&log);
         for event in project.read(&mut store) {
             if let Payload::AssistantChunk(chunk) = event.payload {
@@ -147,8 +42,8 @@ fn what_is_written_on_is_told_once_as_it_comes() {
 
 #[test]
 fn who_begins_anew_at_any_change_tells_what_is_new_and_nothing_twice() {
-    let mut project = Project::new();
-    for log in logs() {
+    let mut project = project();
+    for log in project.logs() {
         project.write_log(&log);
         let mut store = project.store();
         project.read(&mut store);
@@ -162,9 +57,9 @@ fn who_begins_anew_at_any_change_tells_what_is_new_and_nothing_twice() {
 
 #[test]
 fn rows_that_are_gone_and_come_again_are_not_told_twice() {
-    let mut project = Project::new();
+    let mut project = project();
     let mut store = project.store();
-    let logs = logs();
+    let logs = project.logs();
     for at in [0, 3, 5, 2, 9, 4, 12, 1, logs.len() - 1] {
         project.write_log(&logs[at]);
         project.read(&mut store);
@@ -177,20 +72,13 @@ fn rows_that_are_gone_and_come_again_are_not_told_twice() {
 
 #[test]
 fn what_was_read_is_told_though_a_session_behind_it_cannot_be() {
-    let mut project = Project::new();
-    let logs = logs();
+    let mut project = project();
+    let logs = project.logs();
     let mut store = project.store();
-    project.write(&written_back(&logs[3]));
+    project.write(&project.written_back(&logs[3]));
     project.read(&mut store);
     // The answer grew, and no index can be read.
-    let mut damaged = written_back(&logs[4]);
-    let page_bytes = usize::from(u16::from_be_bytes([damaged[16], damaged[17]]));
-    for at in (0..damaged.len()).step_by(page_bytes).skip(1) {
-        if [2, 10].contains(&damaged[at]) {
-            damaged[at] = 0;
-        }
-    }
-    project.write(&damaged);
+    project.write(&without_indexes(project.written_back(&logs[4])));
     store.enqueue("another".to_owned(), &project.kept);
     let (more, mut news) = store.read(&project.kept).unwrap();
     assert!(more);
@@ -200,7 +88,7 @@ fn what_was_read_is_told_though_a_session_behind_it_cannot_be() {
     assert!(why.contains("session another"), "{why}");
     assert!(store.waiting().has("another"));
     // It waits, and the others go on.
-    project.write(&written_back(logs.last().unwrap()));
+    project.write(&project.written_back(logs.last().unwrap()));
     project.read(&mut store);
     assert_once(&project.told);
     assert_eq!(whole(&project.told), whole(&at_once()));
@@ -209,10 +97,10 @@ fn what_was_read_is_told_though_a_session_behind_it_cannot_be() {
 #[test]
 fn a_message_that_has_the_number_of_one_that_was_deleted_is_told() {
     for is_started_anew in [false, true] {
-        let mut project = Project::new();
-        let logs = logs();
+        let mut project = project();
+        let logs = project.logs();
         let mut store = project.store();
-        project.write(&written_back(&logs[1]));
+        project.write(&project.written_back(&logs[1]));
         project.read(&mut store);
         // What was told last was another message.
         let (session, told) = project.kept.iter_mut().next().unwrap();
@@ -232,10 +120,29 @@ fn a_message_that_has_the_number_of_one_that_was_deleted_is_told() {
     }
 }
 
+/// Nothing is told of a session while it waits: what was read of it then would be told to nobody.
+#[test]
+fn a_session_that_waits_is_not_read_though_all_begins_anew() {
+    let mut project = project();
+    let mut store = project.store();
+    project.write_log(&project.logs()[3]);
+    project.read(&mut store);
+    let session = project.kept.keys().next().unwrap().clone();
+    store.put_off(&session, Instant::now() + Duration::from_mins(10));
+    store.last = Some((i64::MAX, "gone".to_owned()));
+    store.seen = None;
+    project.write_log(project.logs().last().unwrap());
+    assert_eq!(project.read(&mut store), []);
+    store.put_off(&session, Instant::now());
+    project.read(&mut store);
+    assert_once(&project.told);
+    assert_eq!(whole(&project.told), whole(&at_once()));
+}
+
 #[test]
 fn all_that_was_told_is_told_anew_to_who_compares_it() {
-    let mut project = Project::new();
-    project.write_log(&fixture("crush.db-wal"));
+    let mut project = project();
+    project.write_log(project.logs().last().unwrap());
     let mut store = project.store();
     project.read(&mut store);
     let mut anew = Vec::new();
@@ -267,8 +174,8 @@ fn a_sub_agents_work_stands_within_its_call_and_the_title_comes_from_its_row() {
 
 #[test]
 fn an_end_that_was_told_is_not_told_again_when_it_goes_on() {
-    let mut project = Project::new();
-    let logs = logs();
+    let mut project = project();
+    let logs = project.logs();
     // In the middle of an answer.
     project.write_log(&logs[3]);
     let mut store = project.store();
@@ -304,13 +211,13 @@ fn an_end_that_was_told_is_not_told_again_when_it_goes_on() {
 
 #[test]
 fn a_database_of_another_kind_is_named() {
-    let project = Project::new();
-    let mut bytes = fixture("crush.db");
+    let project = project();
+    let mut bytes = project.database();
     let name = b"    parts TEXT";
     let at = bytes.windows(name.len()).position(|it| it == name).unwrap();
     bytes[at..at + name.len()].copy_from_slice(b"    pieces TEX");
-    std::fs::write(project.path(), bytes).unwrap();
-    let mut store = Crush::new(&project.path());
+    let mut store = project.store();
+    project.write(&bytes);
     let why = store.look(0, &BTreeMap::new()).unwrap_err();
     let why = why.to_string();
     assert!(why.contains("messages has no column parts"), "{why}");

@@ -1,5 +1,7 @@
 //! Documents that are lists, told state by state, against what one reading of the last state gives.
 
+#[path = "../../../tests/support/cline.rs"]
+mod cline;
 mod odd;
 
 use std::path::Path;
@@ -10,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::super::file::{Facts, Taken};
 use super::super::source::{Piece, Source};
+use cline::{ask, say, with};
 
 /// A source that is read state by state.
 struct Told {
@@ -95,25 +98,6 @@ fn compared(events: &[ChatEvent]) -> Vec<String> {
 fn story(folder: &str, name: &str) -> String {
     let stories = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/sessions");
     std::fs::read_to_string(stories.join(folder).join(name)).unwrap()
-}
-
-const BEGAN_MS: i64 = 1_796_032_800_000;
-
-fn message(form: &str, kind: &str, at_ms: i64, text: &str) -> Value {
-    json!({"ts": BEGAN_MS + at_ms, "type": form, form: kind, "text": text})
-}
-
-fn say(kind: &str, at_ms: i64, text: &str) -> Value {
-    message("say", kind, at_ms, text)
-}
-
-fn ask(kind: &str, at_ms: i64, text: &str) -> Value {
-    message("ask", kind, at_ms, text)
-}
-
-fn with(mut message: Value, name: &str, value: impl Into<Value>) -> Value {
-    message[name] = value.into();
-    message
 }
 
 fn kinds(events: &[ChatEvent]) -> Vec<&str> {

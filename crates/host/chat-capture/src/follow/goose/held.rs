@@ -4,16 +4,16 @@ use std::collections::HashMap;
 use std::io;
 
 use chat_event::ChatEvent;
-use chat_normalize::{AT_REST, Dialect};
+use chat_normalize::{AT_REST, Context, Dialect};
 use serde_json::json;
 
 use super::about::About;
 use super::tables::{Message, Tables};
 use crate::follow::sqlite::Database;
-use crate::follow::store::{Reading, Told, is_of_one};
+use crate::follow::store::{Queued, Reading, Told, is_of_one};
 
 #[derive(Debug)]
-pub(super) struct Held {
+pub(in crate::follow) struct Held {
     pub(super) session: String,
     pub(super) reading: Reading,
     /// The rows that were read and stand, with their messages' ids.
@@ -37,6 +37,12 @@ impl AsMut<Reading> for Held {
     }
 }
 
+impl Queued for Held {
+    fn session(&self) -> &str {
+        &self.session
+    }
+}
+
 /// What a slice of it came to.
 pub(super) enum Step {
     /// There is more; with what is said of the session, where nothing was read before.
@@ -49,7 +55,7 @@ pub(super) enum Step {
 
 impl Held {
     pub(super) fn new(session: String, told: Told) -> Held {
-        let mut reading = Reading::new(Dialect::GooseSession, told);
+        let mut reading = Reading::new(Context::default(), Dialect::GooseSession, told);
         reading.is_said_idle = true;
         Held {
             session,

@@ -2,20 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::Goose;
 use super::about::About;
 use super::held::{Held, Step};
-use super::sessions::Sessions;
 use super::tables::Tables;
 use crate::follow::STEP;
-use crate::follow::file::SETTLED;
 use crate::follow::sqlite::Database;
-use crate::follow::store::{self, AllNews, Seen, Told, is_of_one, rests};
-
-/// After so long a session whose rows could not be read is tried again.
-const PAUSE: Duration = Duration::from_secs(30);
+use crate::follow::store::sessions::Sessions;
+use crate::follow::store::{AllNews, Seen, Told, in_slices, is_of_one, news_of};
 
 impl Goose {
     /// Reads one slice of what is new; whether there is more.
@@ -27,19 +23,22 @@ impl Goose {
     ) -> io::Result<bool> {
         let Some(tables) = Tables::of(database)? else {
             is_of_one(database)?;
-            self.see(facts);
-            return Ok(false);
+            return Ok(!self.is_over(true, facts));
         };
         let (last, given) = tables.last(database)?;
         is_of_one(database)?;
         let inode = facts.0.map(|facts| facts.inode);
-        let is_other = given < self.given || (self.inode.is_some() && self.inode != inode);
-        if is_other {
+        let before = &self.last;
+        let is_file = before.inode.is_none() || before.inode == inode;
+        if given < before.given || !is_file {
+            // Another database lies there.
             self.begin_anew();
+            self.sessions = Sessions::default();
+            self.own.is_other = true;
         }
-        (self.given, self.inode) = (given, inode);
+        (self.last.given, self.last.inode) = (given, inode);
         if !self.began {
-            self.begin(database, &tables, last, kept)?;
+            self.begin_at(database, last, kept)?;
         }
         for session in self.look_at_held(database, &tables)? {
             match self.rewritten(database, &tables, &session) {
@@ -57,74 +56,25 @@ impl Goose {
                 self.catch_up(database, &tables)?;
             }
         }
-        let is_over = is_end && self.queue.is_empty();
-        if is_over {
-            self.see(facts);
-        }
-        Ok(!is_over)
-    }
-
-    /// One that was written just now may be written again without that its time tells it.
-    fn see(&mut self, facts: Seen) {
-        self.seen = (rests(facts) > SETTLED).then_some(facts);
-    }
-
-    /// Another database lies there.
-    fn begin_anew(&mut self) {
-        self.began = false;
-        self.loaded.clear();
-        self.queue.clear();
-        self.news.clear();
-        self.sessions = Sessions::of_another();
+        Ok(!self.is_over(is_end, facts))
     }
 
     /// Puts what is there and is to be read into the queue, the newest first.
-    fn begin(
+    fn begin_at(
         &mut self,
         database: &mut Database,
-        tables: &Tables,
         last: i64,
         kept: &BTreeMap<String, Told>,
     ) -> io::Result<()> {
-        // The database itself may have come since it was looked.
-        self.sessions.list(database, tables)?;
-        is_of_one(database)?;
-        self.sessions.want_fresh(self.since_ms, kept.keys());
-        self.last = last;
-        self.began = true;
-        let wanted: Vec<String> = self.sessions.wanted.iter().rev().cloned().collect();
-        for session in wanted {
-            self.enqueue(session, kept);
+        if self.own.is_other {
+            self.sessions.list::<Tables>(database)?;
+            self.sessions.want(self.since_ms, kept);
         }
+        self.begin(database, kept)?;
+        self.queue.make_contiguous().reverse();
+        self.own.is_other = false;
+        self.last.row = last;
         Ok(())
-    }
-
-    pub(super) fn enqueue(&mut self, session: String, kept: &BTreeMap<String, Told>) {
-        let told = kept.get(&session).cloned().unwrap_or_default();
-        self.queue.push_back(Held::new(session, told));
-    }
-
-    /// Puts those that were put off and are due into the queue.
-    pub(super) fn queue_what_is_due(&mut self, kept: &BTreeMap<String, Told>) {
-        let mut due = self.put_off.take_due();
-        due.append(&mut self.damaged.take_due());
-        for session in due {
-            // Before the first look all of them are queued anyway.
-            if self.began && !self.is_to_be_read(&session) {
-                self.enqueue(session, kept);
-            }
-        }
-    }
-
-    /// A session's rows could not be read: it waits, and where they are damaged it is named.
-    fn leave(&mut self, database: &mut Database, session: &str, why: io::Error) -> io::Error {
-        if why.kind() == io::ErrorKind::WouldBlock || !database.is_still() {
-            return why;
-        }
-        self.loaded.remove(session);
-        self.queue.retain(|it| it.session != session);
-        self.damaged.put(session, Instant::now() + PAUSE);
-        io::Error::new(why.kind(), format!("session {session}: {why}"))
     }
 
     /// The sessions that are held and whose last row is gone.
@@ -148,21 +98,16 @@ impl Goose {
         tables: &Tables,
         session: &str,
     ) -> io::Result<Option<Rewritten>> {
-        let row = self.sessions.row_of(session);
+        let row = self.sessions.row(session);
         let about = tables.about(database, row.as_slice())?.pop();
         let about = about.filter(|about| about.session == session);
         let mut rows = Vec::new();
         if about.is_some() {
             let found = tables.find(database, session, i64::MIN)?;
-            let mut left = &found[..];
-            while !left.is_empty() {
-                let read = tables.messages_at(database, left)?;
-                let Some(last) = read.last().map(|row| row.rowid) else {
-                    break;
-                };
-                left = &left[left.partition_point(|row| *row <= last)..];
-                rows.extend(read.into_iter().map(|row| (row.rowid, row.id)));
-            }
+            in_slices(database, &tables.messages, &found, &mut |slice| {
+                let messages = slice.iter().map(|row| tables.message(row));
+                rows.extend(messages.map(|row| (row.rowid, row.id)));
+            })?;
         }
         is_of_one(database)?;
         Ok(about.map(|about| Rewritten { about, rows }))
@@ -176,7 +121,7 @@ impl Goose {
         };
         let mut events = Vec::new();
         held.rewritten(&rewritten.about, rewritten.rows, &mut events);
-        tell(&mut held, events, &mut self.news);
+        tell(&held, events, &mut self.news);
         self.queue.push_front(held);
     }
 
@@ -187,18 +132,17 @@ impl Goose {
         tables: &Tables,
         kept: &BTreeMap<String, Told>,
     ) -> io::Result<bool> {
-        let new = tables.messages(database, self.last)?;
+        let new = tables.messages(database, self.last.row)?;
         let ids = new.iter().map(|row| &row.session);
         let ids: BTreeSet<String> = ids.filter(|id| !id.is_empty()).cloned().collect();
-        if !ids.is_empty() {
-            self.sessions.find(database, tables, &ids)?;
-        }
+        self.sessions.look_at_hidden(database, tables, &ids)?;
+        self.sessions.find::<Tables>(database, &ids)?;
         is_of_one(database)?;
         let is_end = new.is_empty();
         for row in new {
-            self.last = row.rowid;
+            self.last.row = row.rowid;
             let session = row.session.clone();
-            if session.is_empty() || self.sessions.is_hidden(&session) {
+            if session.is_empty() || !self.sessions.is_shown(&session) {
                 continue;
             }
             // What begins or goes on while we look on is of interest.
@@ -207,23 +151,17 @@ impl Goose {
                 let mut events = Vec::new();
                 held.feed(row, &mut events);
                 tell(held, events, &mut self.news);
-            } else if !self.is_to_be_read(&session) {
-                self.enqueue(session, kept);
+            } else {
+                self.enqueue_once(session, kept);
             }
         }
         Ok(is_end)
     }
 
-    /// Whether it is read anyway.
-    fn is_to_be_read(&self, session: &str) -> bool {
-        let waits = self.put_off.has(session) || self.damaged.has(session);
-        waits || self.queue.iter().any(|it| it.session == session)
-    }
-
     /// Takes what is said of the sessions that are held.
     fn read_about(&mut self, database: &mut Database, tables: &Tables) -> io::Result<()> {
         let rows = self.loaded.keys();
-        let rows = rows.filter_map(|session| self.sessions.row_of(session));
+        let rows = rows.filter_map(|session| self.sessions.row(session));
         let mut rows: Vec<i64> = rows.collect();
         rows.sort_unstable();
         let all = tables.about(database, &rows)?;
@@ -245,7 +183,7 @@ impl Goose {
         let Some(held) = self.queue.front_mut() else {
             return Ok(());
         };
-        let row = self.sessions.row_of(&held.session);
+        let row = self.sessions.row(&held.session);
         let listed = self.sessions.about(&held.session);
         let mut events = Vec::new();
         let step = match held.step(database, tables, row, listed) {
@@ -290,9 +228,7 @@ struct Rewritten {
     rows: Vec<(i64, String)>,
 }
 
-/// Adds what is to be told of a session.
-fn tell(held: &mut Held, mut events: Vec<chat_event::ChatEvent>, news: &mut AllNews) {
-    let news = store::news_of(news, &held.session);
-    news.events.append(&mut events);
-    news.told.clone_from(&held.reading.told);
+/// Adds what is to be told of a session; how far it is told then is noted when that is handed on.
+fn tell(held: &Held, mut events: Vec<chat_event::ChatEvent>, news: &mut AllNews) {
+    news_of(news, &held.session).events.append(&mut events);
 }

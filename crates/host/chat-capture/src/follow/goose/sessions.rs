@@ -1,15 +1,15 @@
-//! Which sessions Goose keeps, and which of them are read.
+//! What is known of each of Goose's sessions: a row of the table `sessions`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io;
 
 use super::about::About;
 use super::tables::Tables;
-use crate::follow::sqlite::Database;
+use crate::follow::sqlite::{Database, Row, Table};
+use crate::follow::store::sessions::{self, List, Sessions};
 
-/// What is known of one.
-#[derive(Clone, Copy, Debug)]
-struct Known {
+#[derive(Debug, Default)]
+pub(in crate::follow) struct Known {
     /// Its row; none where it has messages and no row.
     rowid: Option<i64>,
     updated_ms: i64,
@@ -18,143 +18,67 @@ struct Known {
     about: u64,
 }
 
-/// The sessions of the table `sessions`.
-#[derive(Debug, Default)]
-pub(super) struct Sessions {
-    known: BTreeMap<String, Known>,
-    /// Rows up to this one are known.
-    listed: Option<i64>,
-    /// Those that are read.
-    pub(super) wanted: BTreeSet<String>,
-    /// Those that were not there when it was looked which of them are old.
-    fresh: BTreeSet<String>,
-    /// They are those of another database than the one that was looked at first.
-    are_others: bool,
+impl sessions::Known for Known {
+    fn updated_ms(&self) -> i64 {
+        self.updated_ms
+    }
+
+    /// Goose lists no hidden ones.
+    fn is_shown(&self) -> bool {
+        !self.is_hidden
+    }
 }
 
-impl Sessions {
-    /// Those of a database that came in the place of another one: what is old in it is known by its time alone.
-    pub(super) fn of_another() -> Sessions {
-        Sessions {
-            are_others: true,
-            ..Sessions::default()
-        }
+impl List for Tables {
+    type Known = Known;
+
+    fn of(database: &mut Database) -> io::Result<Option<Tables>> {
+        Tables::of(database)
     }
 
-    /// How many there are, and how many of them are read. Goose shows no hidden ones.
-    pub(super) fn count(&self) -> (usize, usize) {
-        let shown = self.known.values().filter(|it| !it.is_hidden);
-        (shown.count(), self.wanted.len())
+    fn table(&self) -> &Table {
+        &self.sessions
     }
 
-    pub(super) fn knows(&self, id: &str) -> bool {
-        self.known.contains_key(id)
+    fn known(&self, row: &Row) -> Option<(String, Known)> {
+        Some(known(self.session(row)))
     }
+}
 
-    pub(super) fn row_of(&self, id: &str) -> Option<i64> {
-        self.known.get(id)?.rowid
-    }
+fn known(about: About) -> (String, Known) {
+    let known = Known {
+        rowid: Some(about.rowid),
+        updated_ms: about.updated_ms,
+        is_hidden: about.is_hidden,
+        about: about.hash,
+    };
+    (about.session, known)
+}
 
-    pub(super) fn is_hidden(&self, id: &str) -> bool {
-        self.known.get(id).is_some_and(|it| it.is_hidden)
+impl Sessions<Known> {
+    pub(super) fn row(&self, id: &str) -> Option<i64> {
+        self.get(id)?.rowid
     }
 
     /// What was said of it when it was listed.
     pub(super) fn about(&self, id: &str) -> Option<u64> {
-        self.known.get(id).map(|it| it.about)
+        self.get(id).map(|it| it.about)
     }
 
-    /// What changed since then is read, and what was read before.
-    pub(super) fn want<'a>(&mut self, since_ms: i64, kept: impl Iterator<Item = &'a String>) {
-        let recent = self
-            .known
-            .iter()
-            .filter(|(_, it)| it.updated_ms >= since_ms);
-        let recent = recent.map(|(id, _)| id.clone());
-        // What was kept of one that is gone says nothing.
-        let kept = kept.filter(|id| self.knows(id)).cloned();
-        let wanted = recent.chain(kept).filter(|id| !self.is_hidden(id));
-        self.wanted = wanted.collect();
-        self.fresh.clear();
-    }
-
-    /// What came since it was looked is of interest whenever it began.
-    pub(super) fn want_fresh<'a>(&mut self, since_ms: i64, kept: impl Iterator<Item = &'a String>) {
-        if std::mem::take(&mut self.are_others) {
-            self.want(since_ms, kept);
-        }
-        let fresh = std::mem::take(&mut self.fresh);
-        let fresh = fresh.into_iter().filter(|id| !self.is_hidden(id));
-        let fresh: Vec<String> = fresh.collect();
-        self.wanted.extend(fresh);
-    }
-
-    /// Looks for the sessions that are not known, and whether those that are hidden still are. One whose own row is gone is
-    /// not looked for again.
-    pub(super) fn find(
+    /// Looks whether those of these sessions that are hidden still are.
+    pub(super) fn look_at_hidden(
         &mut self,
         database: &mut Database,
         tables: &Tables,
         ids: &BTreeSet<String>,
     ) -> io::Result<()> {
-        let mut hidden: Vec<i64> = ids
-            .iter()
-            .filter(|id| self.is_hidden(id))
-            .filter_map(|id| self.row_of(id))
-            .collect();
-        hidden.sort_unstable();
-        for about in tables.about(database, &hidden)? {
-            self.note(&about);
-        }
-        if ids.iter().all(|id| self.knows(id)) {
-            return Ok(());
-        }
-        self.list(database, tables)?;
-        if !ids.iter().all(|id| self.knows(id)) {
-            // The newest row was deleted, and one of these has its number.
-            self.listed = None;
-            self.list(database, tables)?;
-        }
-        for id in ids {
-            self.known.entry(id.clone()).or_insert(Known {
-                rowid: None,
-                updated_ms: 0,
-                is_hidden: false,
-                about: 0,
-            });
+        let hidden = ids.iter().filter(|id| !self.is_shown(id));
+        let mut rows: Vec<i64> = hidden.filter_map(|id| self.row(id)).collect();
+        rows.sort_unstable();
+        for about in tables.about(database, &rows)? {
+            let (id, known) = known(about);
+            self.note(id, known);
         }
         Ok(())
-    }
-
-    /// Takes note of the rows that are not known.
-    pub(super) fn list(&mut self, database: &mut Database, tables: &Tables) -> io::Result<()> {
-        loop {
-            let rows = tables.sessions(database, self.listed.unwrap_or(i64::MIN))?;
-            let Some(last) = rows.last() else {
-                return Ok(());
-            };
-            self.listed = Some(last.rowid);
-            for about in &rows {
-                if !self.knows(&about.session) {
-                    self.fresh.insert(about.session.clone());
-                }
-                self.note(about);
-            }
-        }
-    }
-
-    fn note(&mut self, about: &About) {
-        let known = Known {
-            rowid: Some(about.rowid),
-            updated_ms: about.updated_ms,
-            is_hidden: about.is_hidden,
-            about: about.hash,
-        };
-        self.known.insert(about.session.clone(), known);
-    }
-
-    /// All of them are to be looked for again: what was read may be of two states of the database, or rows were deleted.
-    pub(super) fn forget_rows(&mut self) {
-        self.listed = None;
     }
 }

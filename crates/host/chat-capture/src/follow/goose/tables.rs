@@ -7,14 +7,16 @@ use serde_json::{Value, json};
 
 use super::about::About;
 use crate::follow::sqlite::{self, Database, Index, Row, Table};
+use crate::follow::store::in_slices;
 
 /// The newest schema that was seen. A newer one is read where it has what is needed.
 const NEWEST: i64 = 16;
 
 /// The tables that are read.
-pub(super) struct Tables {
-    messages: Table,
-    sessions: Table,
+#[derive(Debug)]
+pub(in crate::follow) struct Tables {
+    pub(super) messages: Table,
+    pub(super) sessions: Table,
     /// The messages of a session.
     index: Index,
     sequence: Option<Table>,
@@ -22,6 +24,7 @@ pub(super) struct Tables {
 }
 
 /// Where the columns stand that there are in each schema.
+#[derive(Debug)]
 struct Columns {
     session: usize,
     role: usize,
@@ -132,7 +135,7 @@ impl Tables {
         Ok(rows.iter().map(|row| self.message(row)).collect())
     }
 
-    fn message(&self, row: &Row) -> Message {
+    pub(super) fn message(&self, row: &Row) -> Message {
         let text = |at: usize| row.values.get(at).and_then(sqlite::Value::text);
         let named = |name: &str| self.messages.column(name).and_then(text);
         let content = match row.values.get(self.at.content) {
@@ -166,30 +169,16 @@ impl Tables {
         }
     }
 
-    /// The next sessions behind a row.
-    pub(super) fn sessions(&self, database: &mut Database, after: i64) -> io::Result<Vec<About>> {
-        let rows = database.rows(&self.sessions, after)?;
-        Ok(rows
-            .iter()
-            .map(|row| About::of(&self.sessions, self.at.id, row))
-            .collect())
+    pub(super) fn session(&self, row: &Row) -> About {
+        About::of(&self.sessions, self.at.id, row)
     }
 
     /// The sessions in these rows, which ascend; those that are gone are left out.
     pub(super) fn about(&self, database: &mut Database, rows: &[i64]) -> io::Result<Vec<About>> {
         let mut all = Vec::new();
-        let mut left = rows;
-        while !left.is_empty() {
-            let read = database.rows_at(&self.sessions, left)?;
-            let Some(last) = read.last().map(|row| row.rowid) else {
-                break;
-            };
-            left = &left[left.partition_point(|row| *row <= last)..];
-            all.extend(
-                read.iter()
-                    .map(|row| About::of(&self.sessions, self.at.id, row)),
-            );
-        }
+        in_slices(database, &self.sessions, rows, &mut |rows| {
+            all.extend(rows.iter().map(|row| self.session(row)));
+        })?;
         Ok(all)
     }
 }

@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chat_event::ChatEvent;
-use chat_normalize::Dialect;
+use chat_normalize::{Context, Dialect};
 use serde_json::{Value, json};
 
+use crate::follow::agent::Agent;
 use crate::follow::sqlite::{self, Row, Table};
 use crate::follow::store::{Reading, Told};
 
 /// One session that is read on.
 #[derive(Debug)]
-pub(super) struct Bus {
+pub(in crate::follow) struct Bus {
     pub(super) reading: Reading,
     /// It ended before this reader began, and no message came since.
     ended_before: bool,
@@ -32,10 +33,14 @@ impl AsMut<Reading> for Bus {
 }
 
 impl Bus {
-    pub(super) fn new(told: Told) -> Bus {
+    pub(super) fn new(agent: Agent, told: Told) -> Bus {
+        let context = Context {
+            agent: Some(agent.name().to_owned()),
+            ..Context::default()
+        };
         Bus {
             ended_before: told.ended,
-            reading: Reading::new(Dialect::OpenCodeEvents, told),
+            reading: Reading::new(context, Dialect::OpenCodeEvents, told),
             over: BTreeSet::new(),
             running: BTreeMap::new(),
             waiting: BTreeSet::new(),
@@ -285,7 +290,7 @@ mod tests {
             ended: true,
             ..Told::default()
         };
-        let mut bus = Bus::new(told);
+        let mut bus = Bus::new(Agent::OpenCode, told);
         let mut events = Vec::new();
         // It was cut off in the middle of an answer.
         for row in [
@@ -320,7 +325,7 @@ mod tests {
             data: Data::Long(20_000_000),
             ..row(2, "message.part.updated", &json!({}))
         };
-        let mut bus = Bus::new(Told::default());
+        let mut bus = Bus::new(Agent::OpenCode, Told::default());
         let mut events = Vec::new();
         for row in [&begin(), &broken, &long, &broken] {
             bus.feed(row, &mut events);
@@ -366,7 +371,7 @@ mod tests {
             &json!({"sessionID": "ses_1", "part": step}),
         );
         for rows in [vec![], vec![step]] {
-            let mut bus = Bus::new(Told::default());
+            let mut bus = Bus::new(Agent::OpenCode, Told::default());
             let mut events = Vec::new();
             let prompted = [
                 begin(),
@@ -396,7 +401,7 @@ mod tests {
                 &json!({"sessionID": "ses_1", "part": part}),
             )
         };
-        let mut bus = Bus::new(Told::default());
+        let mut bus = Bus::new(Agent::OpenCode, Told::default());
         let mut events = Vec::new();
         let rows = [
             begin(),

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use super::bus::{Bus, Event, Events};
+use crate::follow::agent::Agent;
 use crate::follow::sqlite::{Database, Index};
-use crate::follow::store::{Told, is_of_one};
+use crate::follow::store::{Queued, Reading, Told, is_of_one};
 
 /// The table of events with its index.
 pub(super) struct Rows {
@@ -91,7 +92,7 @@ impl Found {
 
 /// A session on its way from its beginning to the last row that is known of.
 #[derive(Debug)]
-pub(super) struct CatchUp {
+pub(in crate::follow) struct CatchUp {
     pub(super) root: String,
     pub(super) bus: Bus,
     /// The numbers of rows that are to be read, in their order, and how many of them were.
@@ -100,6 +101,18 @@ pub(super) struct CatchUp {
     /// Rows up to this one were looked for, and which was the last of each session.
     looked_upto: i64,
     found: BTreeMap<String, i64>,
+}
+
+impl AsMut<Reading> for CatchUp {
+    fn as_mut(&mut self) -> &mut Reading {
+        &mut self.bus.reading
+    }
+}
+
+impl Queued for CatchUp {
+    fn session(&self) -> &str {
+        &self.root
+    }
 }
 
 /// What a slice of it came to.
@@ -113,10 +126,10 @@ pub(super) enum Step {
 }
 
 impl CatchUp {
-    pub(super) fn new(root: String, told: Told) -> CatchUp {
+    pub(super) fn new(agent: Agent, root: String, told: Told) -> CatchUp {
         CatchUp {
             root,
-            bus: Bus::new(told),
+            bus: Bus::new(agent, told),
             rows: Vec::new(),
             n_read: 0,
             looked_upto: i64::MIN,

@@ -29,10 +29,7 @@ impl Droid {
 
     fn follow(dir: &Path) -> Follow {
         Follow::new(FollowSettings {
-            places: vec![Place {
-                agent: Agent::Droid,
-                folder: dir.join("sessions"),
-            }],
+            places: vec![Place::of_files(Agent::Droid, dir.join("sessions"))],
             newer_than: Duration::from_hours(24),
             spool_dir: dir.join("spool"),
             kept: dir.join("following.json"),

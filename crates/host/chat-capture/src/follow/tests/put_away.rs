@@ -16,10 +16,7 @@ fn a_session_that_is_put_away_and_goes_on_does_not_end_where_it_lay() {
     let (out, away) = (chats.join("s1.jsonl"), chats.join("archive/s1.jsonl"));
     std::fs::write(&out, line(1, "Hi")).unwrap();
     let mut follow = Follow::new(FollowSettings {
-        places: vec![Place {
-            agent: Agent::Qwen,
-            folder: dir.path().join("projects"),
-        }],
+        places: vec![Place::of_files(Agent::Qwen, dir.path().join("projects"))],
         newer_than: Duration::from_hours(24),
         spool_dir: dir.path().join("spool"),
         kept: dir.path().join("following.json"),
