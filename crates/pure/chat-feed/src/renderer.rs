@@ -336,7 +336,7 @@ impl ChatRenderer {
                 piece.redacted = done.redacted.unwrap_or_default();
                 self.text(event, piece, true);
             }
-            Payload::ToolCall(call) => self.tool_call(event, call),
+            Payload::ToolCall(call) => self.tool_call(event, call, took.is_past),
             Payload::ToolInputChunk(chunk) => self.tool_input_chunk(event, chunk),
             Payload::ToolOutputChunk(chunk) => self.tool_output_chunk(event, chunk),
             Payload::ToolResult(result) => self.tool_result(event, result),

@@ -31,7 +31,7 @@ use crate::summary::Summary;
 pub(super) use reading::load;
 use reading::{read_facts, read_text};
 
-const MAGIC: &[u8; 8] = b"TURNIDX7";
+const MAGIC: &[u8; 8] = b"TURNIDX8";
 
 /// How the magic of each of our versions begins.
 const MAGIC_OF_ANY: &[u8] = b"TURNIDX";

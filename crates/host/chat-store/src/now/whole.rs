@@ -102,7 +102,7 @@ mod tests {
     }
 
     fn is_whole(request: &PermissionRequest) -> bool {
-        let ask = super::super::of_permission(request);
+        let ask = super::super::asks::of_permission(request);
         ask.whole.is_some()
     }
 

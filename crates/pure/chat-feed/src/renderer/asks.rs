@@ -122,10 +122,13 @@ impl ChatRenderer {
 
     /// How many requests wait for an answer: of turns that are not over, of what goes on in the background, and of neither.
     pub fn waiting_asks(&self) -> usize {
-        let open = self.open_turns.iter();
-        let open = open.map(|turn| &self.turn_works[turn.0 as usize].open);
-        let open = open.chain(self.background.values());
-        open.map(|open| open.asks.len()).sum::<usize>() + self.free_asks.len()
+        self.asks_that_wait().count()
+    }
+
+    /// Their rows.
+    pub fn asks_that_wait(&self) -> impl Iterator<Item = BlockId> {
+        let of_turns = self.goes_on().flat_map(|open| &open.asks);
+        of_turns.chain(&self.free_asks).copied()
     }
 
     fn permission(&mut self, event: &ChatEvent, request_id: &str) -> BlockId {

@@ -15,14 +15,17 @@ use crate::took::ran_ms;
 use crate::tool::{ToolKind, ToolStatus};
 
 impl ChatRenderer {
-    pub(super) fn tool_call(&mut self, event: &ChatEvent, call: &ToolCall) {
+    pub(super) fn tool_call(&mut self, event: &ChatEvent, call: &ToolCall, is_past: bool) {
         let place = self.place(event);
-        let id = match self.known_call(&call.tool_call_id, place.turn) {
-            Some(id) => id,
-            None => self.new_call(&call.tool_call_id, &place, false),
-        };
+        let known = self.known_call(&call.tool_call_id, place.turn);
+        let id = known.unwrap_or_else(|| self.new_call(&call.tool_call_id, &place, false));
         let now_ms = self.now_ms;
-        let running = self.running_status(id);
+        // What another source tells late of the past does not run now, though nobody told how it ended.
+        let running = match known {
+            None if is_past => ToolStatus::NoResult,
+            Some(id) if is_past => self.call(id).status,
+            _ => self.running_status(id),
+        };
         let is_asked_for = self.is_asked_for(&call.tool_call_id);
         let block = self.call_mut(id);
         block.orphan = false;

@@ -24,6 +24,19 @@ chat_event::pack_fields!(Open {
 });
 
 impl ChatRenderer {
+    /// What goes on, wherever it does.
+    pub(super) fn goes_on(&self) -> impl Iterator<Item = &Open> {
+        let open = self.open_turns.iter();
+        let open = open.map(|turn| &self.turn_works[turn.0 as usize].open);
+        open.chain(self.background.values())
+    }
+
+    /// The rows of the calls that run.
+    pub fn calls_that_run(&self) -> impl Iterator<Item = BlockId> {
+        let calls = self.goes_on().flat_map(|open| &open.calls);
+        calls.chain(self.background.keys()).copied()
+    }
+
     /// The nearest call around a row that left something to the background: what is done within it is done there.
     fn background_around(&self, parent: Option<BlockId>) -> Option<BlockId> {
         if self.background.is_empty() {
