@@ -26,8 +26,8 @@ pub(crate) use asks::one_line;
 /// Requests and calls that are kept at once, each: far beyond what one agent has open.
 const MOST_OPEN: usize = 64;
 
-/// And so many that are done: what is told of them again, or late, opens nothing.
-const MOST_DONE: usize = 32;
+/// And so many that are done, the newest: what is told of them again, or late, opens nothing. Each is a fifth of a kilobyte.
+const MOST_DONE: usize = 8;
 
 /// Events that told of one of them.
 const MOST_TELLERS: usize = 8;
