@@ -387,31 +387,30 @@ fn who_may_only_send_allows_nothing_before_it_is_asked() {
 fn what_a_hook_asks_is_counted_once_and_waits_on_when_its_turn_ends() {
     let dir = tempfile::tempdir().unwrap();
     let server = Server::start(dir.path());
-    let row = || server.get("/api/v1/sessions").1["sessions"][0].clone();
     let by_hook = json!({"id": "h", "timestamp": 2, "type": "permission_request",
         "payload": {"requestId": "hook", "toolName": "Bash", "args": {"command": "ls"}}});
     let by_log = json!({"id": "l", "timestamp": 3, "type": "permission_request", "turnId": "t1",
         "payload": {"requestId": "c", "toolCallId": "c", "toolName": "Bash", "args": {"command": "ls"}, "answerable": false}});
-    for (nth, mut asks) in [[by_hook.clone(), by_log.clone()], [by_log, by_hook]]
+    for (nth, asks) in [[by_hook.clone(), by_log.clone()], [by_log, by_hook]]
         .into_iter()
         .enumerate()
     {
-        for ask in &mut asks {
-            ask["id"] = json!(format!(
-                "{}{nth}",
-                ask["payload"]["requestId"].as_str().unwrap()
-            ));
-        }
-        server.post("s1", &json!(asks));
+        let session = format!("s{nth}");
+        let row = || {
+            let (_, list) = server.get("/api/v1/sessions");
+            let mut rows = list["sessions"].as_array().unwrap().iter();
+            rows.find(|row| row["id"] == session).cloned().unwrap()
+        };
+        server.post(&session, &json!(asks));
         assert_eq!(row()["asks"], 1, "{}", row());
         assert_eq!(row()["ask"]["answerable"], Value::Null, "{}", row());
         assert_eq!(row()["ask"]["whole"]["requestId"], "hook");
-        let end = json!([{"id": format!("end{nth}"), "timestamp": 4, "type": "turn_end", "turnId": "t1", "payload": {}}]);
-        server.post("s1", &end);
+        let end = json!([{"id": "end", "timestamp": 4, "type": "turn_end", "turnId": "t1", "payload": {}}]);
+        server.post(&session, &end);
         assert_eq!(row()["asks"], 1, "a sub-agent may ask behind it");
-        let said = json!([{"id": format!("said{nth}"), "timestamp": 5, "type": "permission_resolved", "turnId": "t1",
+        let said = json!([{"id": "said", "timestamp": 5, "type": "permission_resolved", "turnId": "t1",
             "payload": {"requestId": "c", "decision": "allow"}}]);
-        server.post("s1", &said);
+        server.post(&session, &said);
         assert!(row().get("asks").is_none(), "{}", row());
     }
 }
