@@ -211,13 +211,15 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
     if open {
         watch::open_page(&page_at(&url, &token));
     }
-    tokio::spawn(assets::warm_up());
+    let packing = tokio::spawn(assets::warm_up());
     let sending = tokio::spawn(leftovers::take_in(state.clone(), dir.clone()));
     // Nothing is told any more when the logs are closed; how far it was told is noted when they are.
     let halted = Arc::new(Mutex::new(None));
     let halting = halted.clone();
     let stop = async move {
         stop.await;
+        // Nobody asks for the page any more; each file that is left would be an error.
+        packing.abort();
         // What is taken in later would be told to nobody.
         sending.abort();
         let _ = sending.await;
