@@ -24,7 +24,9 @@ use crate::run_track::RunTrack;
 use crate::tool::{self, attached};
 use crate::track::{Call, NewCall, ended, tool_error};
 use crate::untold_edits::edit_by_args;
-use crate::value::{amount_of, count_of, is_true, list_of, millis, rounded, str_of, text_of};
+use crate::value::{
+    amount_of, count_of, is_true, keep_others, list_of, millis, rounded, str_of, text_of,
+};
 use crate::words::{one_line, printed};
 
 pub(crate) static PROFILE: Profile = Profile {
@@ -192,11 +194,7 @@ fn result(told: &Value, timing: &Value) -> ToolResult {
     });
     let mut extra = attached(media.collect());
     let shown = ["success", "output", "error", "diff", "plan", "media"];
-    for (name, value) in told.as_object().into_iter().flatten() {
-        if !shown.contains(&name.as_str()) {
-            extra.insert(name, Json::from(value));
-        }
-    }
+    keep_others(&mut extra, told, &shown);
     ToolResult {
         result: Json::string(output),
         error: failed.then(|| tool_error("error", error.unwrap_or(output))),

@@ -22,8 +22,8 @@ mod asides;
 mod calls;
 mod lines;
 
+use chat_event::Extra;
 use chat_event::payload::{ErrorEvent, SessionStart, Usage};
-use chat_event::{Extra, Json};
 use serde_json::{Map, Value};
 
 use crate::acp::{Held, held};
@@ -275,15 +275,4 @@ impl Normalizer for GrokBuild {
         self.run.at(emitter, None);
         self.close(emitter, "interrupted");
     }
-}
-
-/// What no rule knows is kept with what it says.
-fn extra(value: &Value, but: &[&str]) -> Extra {
-    let mut extra = Extra::default();
-    for (name, value) in value.as_object().into_iter().flatten() {
-        if !but.contains(&name.as_str()) {
-            extra.insert(name, Json::from(value));
-        }
-    }
-    extra
 }

@@ -1,5 +1,6 @@
 //! Small looks into JSON trees.
 
+use chat_event::{Extra, Json};
 use serde_json::Value;
 
 use crate::emit::hash;
@@ -68,6 +69,15 @@ pub(crate) fn list_of<'a>(value: &'a Value, key: &str) -> &'a [Value] {
         .get(key)
         .and_then(Value::as_array)
         .map_or(&[], Vec::as_slice)
+}
+
+/// Keeps the members of a value that no rule reads: all but those that are told otherwise.
+pub(crate) fn keep_others(extra: &mut Extra, value: &Value, told: &[&str]) {
+    for (name, value) in value.as_object().into_iter().flatten() {
+        if !told.contains(&name.as_str()) {
+            extra.insert(name, Json::from(value));
+        }
+    }
 }
 
 /// The text of a content: a string, or a list of blocks.

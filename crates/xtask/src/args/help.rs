@@ -41,7 +41,7 @@ Arguments:
   FILTER       Run only tests whose name contains one of these; the checks before them are left out
 
 Options:
-  --full       Run the long tests, too (sets TURNREEL_FULL=1)
+  --full       Run the long tests, too (sets TURNREEL_FULL=1), and those by browser against the server in release
 
 Up to three tests that fail in a step are run once more, alone; those that pass then are named at the end, and fail nothing.
 With --full none is run again.

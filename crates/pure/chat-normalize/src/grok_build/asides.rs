@@ -4,9 +4,9 @@ use chat_event::payload::{Compaction, SessionStart};
 use serde_json::{Map, Value};
 
 use super::lines::Line;
-use super::{FORMAT, GrokBuild, extra};
+use super::{FORMAT, GrokBuild};
 use crate::emit::Emitter;
-use crate::value::{count_of, str_of, text_of};
+use crate::value::{count_of, keep_others, str_of, text_of};
 use crate::words::answers_in_place;
 
 impl GrokBuild {
@@ -41,15 +41,14 @@ impl GrokBuild {
             }
             "auto_compact_started" => emitter.busy_with(&place, "compacting"),
             "auto_compact_completed" => {
-                let compaction = Compaction {
+                let mut compaction = Compaction {
                     trigger: "auto".to_owned(),
                     summary: text_of(update, "summary_preview").map(str::to_owned),
                     tokens_before: count_of(update, "tokens_before"),
-                    extra: extra(
-                        update,
-                        &["sessionUpdate", "summary_preview", "tokens_before"],
-                    ),
+                    ..Compaction::default()
                 };
+                let told = ["sessionUpdate", "summary_preview", "tokens_before"];
+                keep_others(&mut compaction.extra, update, &told);
                 emitter.add("compaction", &place, compaction);
             }
             "auto_compact_failed" | "auto_recovery_exhausted" => {

@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::follow::sqlite::{Database, Row, Table};
-use crate::follow::store::sessions::{self};
+use crate::follow::store::sessions;
 
 /// The table `session`, and where its columns stand.
 #[derive(Debug)]
