@@ -242,6 +242,34 @@ fn other_happenings_are_told() {
     assert!(events.iter().any(told));
 }
 
+/// Claude Code 2.1.332: its id names no call, and no hook tells of its end.
+#[test]
+fn a_command_within_a_command_file_is_no_call() {
+    let lines = [
+        hook("UserPromptSubmit", json!({"prompt": "/hi"})),
+        tool(
+            "PreSkillShellCommand",
+            "u:inner:preamble-0",
+            json!({"command_name": "hi", "command_source": "projectSettings", "invoked_by": "user"}),
+        ),
+        hook("Stop", json!({"last_assistant_message": "Hello."})),
+    ];
+    let (events, report) = read(&lines);
+    assert_eq!(
+        words(&events),
+        [
+            "turn user",
+            "said /hi",
+            "answer Hello.",
+            "end completed",
+            "over end of file"
+        ]
+    );
+    let told = |event: &ChatEvent| matches!(&event.payload, Payload::Notice(notice) if notice.text == "command of /hi runs: ls");
+    assert!(events.iter().any(told), "{events:?}");
+    assert_eq!(report.raw, BTreeMap::new());
+}
+
 #[test]
 fn an_edit_is_told_with_its_diff() {
     let input = json!({"file_path": "/w/a", "old_string": "x", "new_string": "y"});

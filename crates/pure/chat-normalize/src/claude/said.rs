@@ -73,13 +73,14 @@ const INJECTED: [&str; 13] = [
 ];
 
 /// Who writes a line in the person's name, by its `origin`.
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 9] = [
     "task-notification",
     "peer",
     "teammate",
     "channel",
     "coordinator",
     "observer",
+    "observer-activity",
     "auto-continuation",
     "cron",
 ];

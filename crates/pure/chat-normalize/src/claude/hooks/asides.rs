@@ -54,7 +54,7 @@ const SAID: [(&str, &str, &[&str]); 12] = [
 ];
 
 /// Hooks that have rules of their own.
-const RULED: [&str; 21] = [
+const RULED: [&str; 22] = [
     "SessionStart",
     "SessionEnd",
     "UserPromptSubmit",
@@ -76,6 +76,7 @@ const RULED: [&str; 21] = [
     "CwdChanged",
     "PreModelSwitch",
     "PostModelSwitch",
+    "PreSkillShellCommand",
 ];
 
 /// Whether Claude Code has a hook of this name.
@@ -121,6 +122,18 @@ impl ClaudeHooks {
                     ..SessionStart::default()
                 };
                 self.session.facts.say(emitter, facts, Map::new());
+            }
+            // No call: its id is nobody's, nothing tells of its end, and what it gives goes into the prompt.
+            "PreSkillShellCommand" => {
+                let name = text_of(line, "command_name").map(|name| format!(" of /{name}"));
+                let input = line.get("tool_input");
+                let command = input.and_then(|input| text_of(input, "command"));
+                let text = format!(
+                    "command{} runs: {}",
+                    name.unwrap_or_default(),
+                    command.unwrap_or_default()
+                );
+                emitter.notice("info", &place, "hook", text);
             }
             "Elicitation" => self.elicitation(emitter, line, &place),
             "ElicitationResult" => self.elicited(emitter, line, &place),

@@ -15,7 +15,7 @@ pub(crate) use hooks::hook_said;
 use hooks::{beginning_of, hook};
 
 /// Attachments that give the model its surroundings; a person sees them nowhere in the program either.
-const SURROUNDINGS: [&str; 56] = [
+const SURROUNDINGS: [&str; 65] = [
     "agent_listing_delta",
     "agent_mention",
     "auto_compact_imminent",
@@ -23,6 +23,7 @@ const SURROUNDINGS: [&str; 56] = [
     "auto_mode_exit",
     "bash_git_instructions",
     "bash_output_audience_note",
+    "batching_reminder",
     "batching_reminder_sent",
     "budget_usd",
     "claude_md_delta",
@@ -38,6 +39,7 @@ const SURROUNDINGS: [&str; 56] = [
     "deferred_tools_delta",
     "deferred_tools_record",
     "dynamic_skill",
+    "elapsed_time_reminder",
     "environment",
     "git_status_delta",
     "ide_context",
@@ -48,16 +50,23 @@ const SURROUNDINGS: [&str; 56] = [
     "mcp_tools_delta",
     "model",
     "nested_memory",
+    "output_limit_note",
     "output_style",
     "output_token_usage",
+    "peer_mention",
     "plan_file_reference",
+    "progress_reminder_sent",
     "prompt_snapshot",
     "read_truncation_notice",
     "remote_session_change",
+    "sandbox_instructions",
+    "secondary_reminder",
+    "secondary_reminder_sent",
     "session_context",
     "silent_turn_reminder",
     "skill_discovery",
     "skill_listing",
+    "skill_mention",
     "stale_task_list",
     "structured_output",
     "task_reminder",

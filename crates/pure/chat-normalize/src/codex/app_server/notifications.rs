@@ -190,7 +190,7 @@ fn number_of(params: &Value, key: &str) -> u32 {
 }
 
 fn is_plumbing(method: &str) -> bool {
-    const PREFIXES: [&str; 30] = [
+    const PREFIXES: [&str; 31] = [
         "codex/event/",
         "account/",
         "app/",
@@ -216,6 +216,7 @@ fn is_plumbing(method: &str) -> bool {
         "thread/prediction/",
         "thread/project/",
         "thread/queue/",
+        "thread/search/",
         "thread/section/",
         "thread/unarchived",
         "thread/realtime/sdp",
