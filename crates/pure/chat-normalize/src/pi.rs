@@ -2,7 +2,8 @@
 //!
 //! Both say the same messages, with the same times to the millisecond: ids are made of these, so that both forms of a run
 //! give the same events. What a message means stands once, in `talk`; `stream` adds the pieces, `session` the tree.
-//! Formats: notes on formats, section 10, the program's own documents on its session files, and recordings of 0.73.1.
+//! Formats: notes on formats, section 10, the program's own documents on its session files, and recordings of 0.73.1
+//! and 1.6.0.
 
 mod edits;
 mod session;
@@ -12,17 +13,18 @@ mod tools;
 
 use serde_json::Value;
 
-use crate::dialect::{Form, Origin, Profile, Sessions};
+use crate::dialect::{Form, Naming, Origin, Profile, Sessions};
 use crate::value::{str_of, text_of};
 use session::{PiSession, is_session_line};
-use stream::{PiStream, is_stream_line};
+use stream::{PiStream, is_stream_line, state_of};
 
 pub(crate) static STREAM: Profile = Profile {
     word: "pi-json",
     name: "Pi JSON",
     form: Form::Lines,
     origin: Origin::Run,
-    sessions: Sessions::One,
+    // RPC mode goes on in another session where one is forked, cloned, opened or begun.
+    sessions: Sessions::InTurn(naming),
     tells_turn_end: true,
     tells_edits_late: false,
     recognise: is_stream_line,
@@ -54,5 +56,16 @@ fn is_header(value: &Value) -> bool {
 
 /// The session a line names.
 fn session_of(value: &Value) -> Option<String> {
-    is_header(value).then(|| str_of(value, "id").unwrap_or("").to_owned())
+    id_in(value).map(str::to_owned)
+}
+
+fn id_in(value: &Value) -> Option<&str> {
+    match state_of(value) {
+        Some(state) => text_of(state, "sessionId"),
+        None => text_of(value, "id").filter(|_| is_header(value)),
+    }
+}
+
+fn naming(value: &Value) -> Naming<'_> {
+    id_in(value).map_or(Naming::Untold, Naming::Begins)
 }

@@ -1,6 +1,9 @@
 //! What Pi's dialects hold, over recordings and small inputs of kinds that no recording has.
 
+mod asides;
+mod nested;
 mod recorded;
+mod rpc;
 
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, Dialect, SessionReader};
@@ -23,6 +26,17 @@ fn assistant(at: u64, stop: &str, content: Value) -> Value {
 
 fn text(text: &str) -> Value {
     json!([{"type": "text", "text": text}])
+}
+
+/// An event of a run.
+fn line(kind: &str, mut rest: Value) -> Value {
+    rest["type"] = json!(kind);
+    rest
+}
+
+/// A message, begun and whole.
+fn whole(message: &Value) -> [Value; 2] {
+    ["message_start", "message_end"].map(|kind| line(kind, json!({"message": message})))
 }
 
 fn entry(id: &str, parent: Option<&str>, message: Value) -> Value {
@@ -98,8 +112,8 @@ fn branches_compactions_and_commands_are_told() {
             "done Th",
             "interrupt user_cancel",
             "end interrupted",
-            "call bash8 bash",
-            "result bash8 a",
+            "call bash-024223df bash",
+            "result bash-024223df a",
             "compaction ",
             "notice Shown",
         ]
@@ -109,19 +123,9 @@ fn branches_compactions_and_commands_are_told() {
 
 #[test]
 fn a_failed_answer_that_is_tried_again_stays_in_its_turn_and_a_steering_word_too() {
-    let line = |kind: &str, mut rest: Value| {
-        rest["type"] = json!(kind);
-        rest
-    };
-    let whole = |message: Value| {
-        [
-            line("message_start", json!({"message": message})),
-            line("message_end", json!({"message": message})),
-        ]
-    };
     let mut lines = vec![header(), line("agent_start", json!({}))];
-    lines.extend(whole(user(1, "Go")));
-    lines.extend(whole(assistant(2, "error", json!([]))));
+    lines.extend(whole(&user(1, "Go")));
+    lines.extend(whole(&assistant(2, "error", json!([]))));
     lines.push(line("agent_end", json!({"messages": []})));
     lines.push(line(
         "auto_retry_start",
@@ -129,7 +133,7 @@ fn a_failed_answer_that_is_tried_again_stays_in_its_turn_and_a_steering_word_too
     ));
     lines.push(line("agent_start", json!({})));
     let call = json!([{"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "false"}}]);
-    lines.extend(whole(assistant(3, "toolUse", call)));
+    lines.extend(whole(&assistant(3, "toolUse", call)));
     lines.push(line(
         "auto_retry_end",
         json!({"success": true, "attempt": 1}),
@@ -150,8 +154,8 @@ fn a_failed_answer_that_is_tried_again_stays_in_its_turn_and_a_steering_word_too
         "tool_execution_end",
         json!({"toolCallId": "c1", "toolName": "bash", "result": result, "isError": true}),
     ));
-    lines.extend(whole(user(4, "Faster")));
-    lines.extend(whole(assistant(5, "error", text("Half"))));
+    lines.extend(whole(&user(4, "Faster")));
+    lines.extend(whole(&assistant(5, "error", text("Half"))));
     lines.push(line("agent_end", json!({"messages": []})));
     let read = read_lines(Dialect::PiStream, &lines);
     assert_sound("retried", &read.events);
@@ -311,6 +315,47 @@ fn a_prompt_beside_what_the_agent_does_goes_back_and_one_below_it_steers() {
     assert_eq!(told_below(Some("a1")), went_back);
     let again = told_below(Some("u2"));
     assert_eq!(again[..2], ["end interrupted", "turn user"]);
+}
+
+#[test]
+fn the_first_prompt_of_a_fork_is_no_word_to_the_agent_at_work() {
+    let at = |second: u32, mut entry: Value| {
+        entry["timestamp"] = json!(format!("2026-01-01T00:00:{second:02}.000Z"));
+        entry
+    };
+    let call = json!([{"type": "toolCall", "id": "c1", "name": "bash", "arguments": {}}]);
+    let result = json!({"role": "toolResult", "toolCallId": "c1", "toolName": "bash", "content": [], "timestamp": 5});
+    let told_in = |begun: u32| {
+        let lines = [
+            at(begun, header()),
+            at(1, entry("u1", None, user(1, "First"))),
+            at(
+                2,
+                entry("a1", Some("u1"), assistant(2, "toolUse", call.clone())),
+            ),
+            at(3, entry("r1", Some("a1"), result.clone())),
+            at(9, entry("u2", Some("r1"), user(9, "Again"))),
+            at(
+                10,
+                entry("a2", Some("u2"), assistant(10, "toolUse", json!([]))),
+            ),
+            at(11, entry("u3", Some("a2"), user(11, "Faster"))),
+            at(
+                12,
+                entry("a3", Some("u3"), assistant(12, "stop", text("Done."))),
+            ),
+        ];
+        let events = read_lines(Dialect::PiSession, &lines).events;
+        assert_sound("fork", &events);
+        let told = told(&events);
+        let at = told.iter().position(|line| line.starts_with("result"));
+        told[at.unwrap() + 1..].to_vec()
+    };
+    let words = ["user Again", "user Faster", "done Done.", "end completed"];
+    assert_eq!(told_in(0), words);
+    let mut forked = vec!["end interrupted", "turn user"];
+    forked.extend(words);
+    assert_eq!(told_in(8), forked);
 }
 
 #[test]

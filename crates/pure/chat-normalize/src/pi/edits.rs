@@ -14,9 +14,9 @@ use chat_event::payload::FileEdit;
 use serde_json::Value;
 
 use super::tools;
-use crate::edit::{file_edit, named_edit, shown_path};
+use crate::edit::{file_edit, named_edit, piece_edit, shown_path};
 use crate::track::Call;
-use crate::value::str_of;
+use crate::value::{list_of, str_of};
 
 /// The edit that a call made, with `details` of its result.
 pub(crate) fn edit(call: &Call, details: &Value, cwd: Option<&str>) -> Option<FileEdit> {
@@ -27,6 +27,13 @@ pub(crate) fn edit(call: &Call, details: &Value, cwd: Option<&str>) -> Option<Fi
     let diff = unified.or_else(|| numbered(&shown, str_of(details, "diff")?));
     Some(match diff {
         Some(diff) => file_edit(&call.id, path, &diff),
+        None if call.args.get("edits").is_some_and(Value::is_array) => {
+            // Of a call that another one made only this is kept.
+            let pieces = list_of(&call.args, "edits").iter();
+            let pieces =
+                pieces.filter_map(|it| Some((str_of(it, "oldText")?, str_of(it, "newText")?)));
+            piece_edit(&call.id, path, &pieces.collect::<Vec<_>>())
+        }
         None => FileEdit {
             lines_added: str_of(&call.args, "content").map_or(0, |content| {
                 u32::try_from(content.lines().count()).unwrap_or(u32::MAX)

@@ -5,15 +5,15 @@
 //! | `session` | `session_start` |
 //! | `message` | `talk`; a prompt below an earlier entry leaves the turns between, which are named in a notice |
 //! | … a prompt while the agent works | a word to it, where it stands below the newest entry; else the user went back |
-//! | `model_change`, `thinking_level_change`, `session_info` | what is known of the session |
+//! | … the first of a fork | a turn, whatever stands before it: those entries are older than the file |
+//! | `model_change`, `thinking_level_change`, `session_info`, `usage` | what is known of the session, what was used |
 //! | `compaction`, `branch_summary`, `custom_message` | the same, a notice, a notice |
-//! | `custom`, `label` and what is not part of the conversation | passed over |
+//! | `custom`, `label`, `context_edit` and what is not part of the conversation | passed over |
 //!
 //! A turn ends with the answer that asks for nothing more. An answer that failed may be tried again: its turn stays open
 //! to the next prompt or the file's end.
 
-use chat_event::payload::SessionStart;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::is_header;
 use super::talk::Talk;
@@ -51,6 +51,9 @@ pub(crate) struct PiSession {
     /// The newest entry, and the newest message: what is no part of the conversation may stand behind that.
     newest: Option<String>,
     newest_message: Option<String>,
+    /// When the file was begun, and when the newest message was written: those of a fork are older than its file.
+    begun_ms: Option<i64>,
+    newest_ms: Option<i64>,
 }
 
 impl PiSession {
@@ -60,6 +63,8 @@ impl PiSession {
             tree: Tree::default(),
             newest: None,
             newest_message: None,
+            begun_ms: None,
+            newest_ms: None,
         }
     }
 
@@ -72,10 +77,23 @@ impl PiSession {
         })
     }
 
+    /// Whether what is written then is the first that a fork has of its own.
+    fn is_first_of_fork(&self, time_ms: Option<i64>) -> bool {
+        let begun = self.begun_ms;
+        begun.is_some()
+            && self
+                .newest_ms
+                .is_some_and(|newest_ms| begun > Some(newest_ms))
+            && time_ms >= begun
+    }
+
     fn message(&mut self, emitter: &mut Emitter, id: &str, parent: Option<&str>, line: &Value) {
         let message = line.get("message").unwrap_or(&Value::Null);
         let role = str_of(message, "role").unwrap_or("");
-        let goes_back = self.talk.is_steered() && !self.goes_on(line);
+        let time_ms = text_of(line, "timestamp").and_then(millis_of_rfc3339);
+        let goes_back =
+            self.talk.is_steered() && (self.is_first_of_fork(time_ms) || !self.goes_on(line));
+        self.newest_ms = time_ms.or(self.newest_ms);
         if role == "user" && (goes_back || !self.talk.is_steered()) {
             if goes_back {
                 // Else it would be told within the turn that it leaves.
@@ -94,7 +112,7 @@ impl PiSession {
         self.talk.message(emitter, message);
         // An answer that asks for nothing ends the turn; one that failed may be tried again.
         let ends = match str_of(message, "stopReason") {
-            Some("stop" | "length" | "aborted") => true,
+            Some("stop" | "length" | "aborted" | "deferred") => true,
             Some(_) | None => false,
         };
         if role == "assistant" && ends {
@@ -109,6 +127,7 @@ impl Normalizer for PiSession {
         let time_ms = text_of(line, "timestamp").and_then(millis_of_rfc3339);
         self.talk.at(emitter, time_ms);
         if kind == "session" {
+            self.begun_ms = time_ms;
             return self.talk.header(emitter, line);
         }
         let id = text_of(line, "id");
@@ -123,7 +142,13 @@ impl Normalizer for PiSession {
         let parent = text_of(line, "parentId");
         if kind == "message" {
             self.message(emitter, &id, parent, line);
-            self.talk.worked_ms = time_ms.max(Some(emitter.time_ms));
+            // The prompt of the system stands before the user's, and is written with that.
+            let role = line
+                .get("message")
+                .and_then(|message| str_of(message, "role"));
+            if role != Some("system") {
+                self.talk.worked_ms = time_ms.max(Some(emitter.time_ms));
+            }
             self.newest = Some(id.clone());
             self.newest_message = Some(id);
             return;
@@ -132,31 +157,19 @@ impl Normalizer for PiSession {
         self.tree.line(&id, parent);
         let place = self.talk.track.place();
         match kind {
-            "model_change" => self.talk.model(emitter, text_of(line, "modelId")),
-            "thinking_level_change" => {
-                let mut rest = Map::new();
-                if let Some(level) = text_of(line, "thinkingLevel") {
-                    rest.insert("thinkingLevel".to_owned(), Value::from(level));
-                }
-                let facts = &mut self.talk.track.facts;
-                facts.say(emitter, SessionStart::default(), rest);
-            }
-            "session_info" => {
-                let facts = SessionStart {
-                    title: text_of(line, "name").map(str::to_owned),
-                    ..SessionStart::default()
-                };
-                self.talk.track.facts.say(emitter, facts, Map::new());
-            }
             "compaction" => self.talk.compaction(emitter, line, ""),
             "branch_summary" => {
                 let summary = str_of(line, "summary").unwrap_or("");
                 emitter.notice("info", &place, "branch summary", summary);
+                let usage_id = format!("summary-{id}:usage");
+                self.talk
+                    .used(emitter, &usage_id, line, Some("branch_summary"));
             }
             "custom_message" => self.talk.custom(emitter, line),
-            "custom" | "label" | "context_transform" | "ephemeral" | "leaf" => {
+            "custom" | "label" | "context_edit" | "context_transform" | "ephemeral" | "leaf" => {
                 emitter.pass_over(kind);
             }
+            _ if self.talk.entry(emitter, &id, line) => {}
             _ => emitter.raw(&place, self.talk.format, kind, line),
         }
     }

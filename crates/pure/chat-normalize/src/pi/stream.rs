@@ -8,15 +8,19 @@
 //! | `tool_execution_start`, `_update`, `_end` | the call, what it prints, its result |
 //! | `agent_end` | the turn's end, unless the answer failed and is tried again |
 //! | `auto_retry_start`, `auto_retry_end` | the session is `retrying`; goes on |
+//! | `summarization_retry_scheduled`, `_finished` | the same |
 //! | `compaction_end` | the compaction |
+//! | `session_info_changed`, `thinking_level_changed`, `entry_appended` | what is known of the session, what was used |
 //! | `response` to a command, with `success: false` | an error where a prompt began nothing, else a notice |
+//! | … to `get_state`, to `bash` | what is known of the session; a command of the user's own, as a call |
 //!
-//! `turn_start` and `turn_end` are this program's words for one answer and its calls; they are passed over. Every update
-//! repeats the answer so far, which is not looked at.
+//! `turn_start` and `turn_end` are this program's words for one answer and its calls; they are passed over. Up to 0.83 every
+//! update repeated the answer so far, which is not looked at.
 //!
-//! What an answer is made of is in `answer`.
+//! What an answer is made of is in `answer`, what the RPC mode answers in `responses`.
 
 mod answer;
+mod responses;
 
 use std::collections::HashMap;
 
@@ -30,6 +34,7 @@ use crate::dialect::Normalizer;
 use crate::emit::{Emitter, hash};
 use crate::value::{is_true, list_of, str_of, text_of};
 use answer::Answer;
+pub(super) use responses::state_of;
 
 /// Whether a line is of this dialect.
 pub(crate) fn is_stream_line(value: &Value) -> Option<bool> {
@@ -44,6 +49,8 @@ pub(crate) fn is_stream_line(value: &Value) -> Option<bool> {
         "message_update" => value
             .get("assistantMessageEvent")
             .is_some_and(Value::is_object),
+        // RPC mode has no first line that names the session.
+        "response" => state_of(value).is_some(),
         "tool_execution_start" | "tool_execution_update" | "tool_execution_end" => {
             text_of(value, "toolCallId").is_some() && str_of(value, "toolName").is_some()
         }
@@ -103,6 +110,8 @@ impl PiStream {
     fn printed(&mut self, emitter: &mut Emitter, line: &Value) {
         let id = text_of(line, "toolCallId").unwrap_or("");
         let result = line.get("partialResult").unwrap_or(&Value::Null);
+        let details = result.get("details").unwrap_or(&Value::Null);
+        self.talk.agents(emitter, id, details);
         let texts = list_of(result, "content")
             .iter()
             .filter_map(|block| str_of(block, "text"));
@@ -133,31 +142,16 @@ impl PiStream {
     fn retry_ended(&mut self, emitter: &mut Emitter, line: &Value) {
         let place = self.talk.track.place();
         emitter.goes_on(&place);
-        if let Some(why) = text_of(line, "finalError").filter(|_| !is_true(line, "success")) {
+        let why = text_of(line, "finalError").filter(|_| !is_true(line, "success"));
+        // The answer that failed last said so itself.
+        let told = self.talk.failed.take();
+        if let Some(why) = why.filter(|why| told.as_deref() != Some(*why)) {
             let payload = ErrorEvent {
                 code: "retries_failed".to_owned(),
                 message: why.to_owned(),
                 extra: Extra::default(),
             };
             emitter.add("error", &place, payload);
-        }
-    }
-
-    /// The program did not do what a command of its RPC mode said.
-    fn refused(&mut self, emitter: &mut Emitter, line: &Value) {
-        let command = text_of(line, "command").unwrap_or("a command");
-        let why = text_of(line, "error").unwrap_or("the command failed");
-        let place = self.talk.track.place();
-        if command == "prompt" && place.turn_id.is_none() {
-            let payload = ErrorEvent {
-                code: "prompt_failed".to_owned(),
-                message: why.to_owned(),
-                extra: Extra::default(),
-            };
-            emitter.add("error", &place, payload);
-        } else {
-            // The turn that runs does not fail of it.
-            emitter.notice("warning", &place, "pi", format!("{command}: {why}"));
         }
     }
 
@@ -187,9 +181,19 @@ impl Normalizer for PiStream {
             "message_end" => self.message_end(emitter, message),
             "tool_execution_start" => {
                 let id = text_of(line, "toolCallId").unwrap_or("");
-                if self.talk.track.waiting(id).is_none() {
-                    let response = self.talk.response(emitter, line);
-                    self.talk.call(emitter, &response, line, line.get("args"));
+                let parent = text_of(line, "parentToolCallId");
+                let parent = parent.filter(|id| self.talk.track.waiting(id).is_some());
+                match (self.talk.track.waiting(id), parent) {
+                    (Some(_), _) => {}
+                    (None, Some(parent)) if !id.is_empty() => {
+                        let name = str_of(line, "toolName").unwrap_or("");
+                        let args = line.get("args").unwrap_or(&Value::Null);
+                        self.talk.nested_call(emitter, parent, id, name, args);
+                    }
+                    (None, _) => {
+                        let response = self.talk.response(emitter, line);
+                        self.talk.call(emitter, &response, line, line.get("args"));
+                    }
                 }
             }
             "tool_execution_update" => self.printed(emitter, line),
@@ -223,10 +227,17 @@ impl Normalizer for PiStream {
                     emitter.notice("warning", &self.talk.track.place(), "pi", why);
                 }
             },
-            "response" if line.get("success") == Some(&Value::Bool(false)) => {
-                self.refused(emitter, line);
+            "summarization_retry_scheduled" => {
+                let why = text_of(line, "errorMessage").map(str::to_owned);
+                emitter.retrying(&self.talk.track.place(), why);
             }
-            "response" => emitter.pass_over(kind),
+            "summarization_retry_finished" => emitter.goes_on(&self.talk.track.place()),
+            "session_info_changed" => self.talk.named(emitter, text_of(line, "name")),
+            "thinking_level_changed" => {
+                self.talk.works_with(emitter, None, text_of(line, "level"));
+            }
+            "entry_appended" => self.appended(emitter, line),
+            "response" => self.response(emitter, line),
             "extension_error" => {
                 let why = text_of(line, "error").unwrap_or("an extension failed");
                 emitter.notice("warning", &self.talk.track.place(), "pi", why);
@@ -238,7 +249,9 @@ impl Normalizer for PiStream {
             | "compaction_start"
             | "auto_compaction_start"
             | "queue_update"
-            | "thinking_level_changed" => {
+            | "summarization_retry_attempt_start"
+            // The whole of it comes with the response.
+            | "bash_execution_update" => {
                 emitter.pass_over(kind);
             }
             _ => {

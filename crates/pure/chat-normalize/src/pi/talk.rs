@@ -7,24 +7,29 @@
 //! | `toolResult` | the result, and the edit it tells |
 //! | `bashExecution` | a command of the user's own, as a call |
 //! | `custom` | a notice where it is shown |
+//! | `system` (since 0.84) | the names of the tools; the prompt itself is passed over |
 //!
 //! A turn is named for its prompt's time, a response for its own.
 //!
-//! Calls are in `calls`.
+//! Calls are in `calls`, those that a call makes in `nested`, sub-agents in `agents`; what is told beside messages is in
+//! `asides`.
 
+mod agents;
+mod asides;
 mod calls;
+mod nested;
 
 use std::collections::BTreeMap;
 
 use chat_event::Extra;
-use chat_event::payload::{Compaction, ErrorEvent, Interrupt, SessionStart, Usage};
+use chat_event::payload::{ErrorEvent, Interrupt, SessionStart};
 use serde_json::{Map, Value, json};
 
 use crate::emit::{Emitter, hash};
 use crate::track::{Said, Track, ended};
-use crate::value::{
-    amount_of, count_of, is_true, list_of, millis, millis_of_rfc3339, str_of, text_of,
-};
+use crate::value::{is_true, list_of, millis, millis_of_rfc3339, str_of, text_of};
+use agents::Agents;
+pub(crate) use asides::usage;
 
 /// The conversation so far.
 #[derive(Debug)]
@@ -41,6 +46,12 @@ pub(crate) struct Talk {
     is_live: bool,
     /// When the last message was, in a file: nothing else tells when a run ended that was stopped.
     pub(crate) worked_ms: Option<i64>,
+    /// What failed last, in its words: the end of the tries says it again.
+    pub(crate) failed: Option<String>,
+    /// The tools that the model has, by their names.
+    tools: Vec<String>,
+    /// What was told of the agents that calls run.
+    agents: Agents,
 }
 
 /// A block of an answer that was told.
@@ -85,6 +96,9 @@ impl Talk {
             is_stream: false,
             is_live: false,
             worked_ms: None,
+            failed: None,
+            tools: Vec::new(),
+            agents: Agents::default(),
         }
     }
 
@@ -131,14 +145,6 @@ impl Talk {
         self.track.facts.say(emitter, facts, rest);
     }
 
-    pub(crate) fn model(&mut self, emitter: &mut Emitter, model: Option<&str>) {
-        let facts = SessionStart {
-            model: model.map(str::to_owned),
-            ..SessionStart::default()
-        };
-        self.track.facts.say(emitter, facts, Map::new());
-    }
-
     /// A whole message, of any role.
     pub(crate) fn message(&mut self, emitter: &mut Emitter, message: &Value) {
         let time_ms = message.get("timestamp").and_then(millis);
@@ -152,6 +158,7 @@ impl Talk {
             "toolResult" => self.result(emitter, message, false),
             "bashExecution" => self.command(emitter, message),
             "custom" | "hookMessage" => self.custom(emitter, message),
+            "system" => self.system(emitter, message),
             // What stands in for what was left out is told by an entry of its own.
             role @ ("branchSummary" | "compactionSummary") => emitter.pass_over(role),
             role => emitter.raw(&self.track.place(), self.format, role, message),
@@ -192,7 +199,11 @@ impl Talk {
         message: &Value,
     ) {
         emitter.goes_on(&self.track.place());
-        self.model(emitter, text_of(message, "model"));
+        self.works_with(
+            emitter,
+            text_of(message, "model"),
+            text_of(message, "thinkingLevel"),
+        );
         for (index, block) in list_of(message, "content").iter().enumerate() {
             self.block(emitter, response, blocks, index as u64, block);
         }
@@ -204,15 +215,28 @@ impl Talk {
         self.is_at_work = false;
         self.outcome = match str_of(message, "stopReason") {
             Some("stop" | "length") => "completed",
+            // What it answers is there later, for who asks for it by what stands in the message.
+            Some("deferred") => {
+                let handle = message
+                    .get("deferred")
+                    .and_then(|handle| text_of(handle, "id"));
+                let text = match handle {
+                    Some(id) => format!("the answer is deferred, as {id}"),
+                    None => "the answer is deferred".to_owned(),
+                };
+                emitter.notice("info", &place, "pi", text);
+                "completed"
+            }
             Some("error") => {
+                let why = if why.is_empty() {
+                    "the model failed"
+                } else {
+                    why
+                };
+                self.failed = Some(why.to_owned());
                 let payload = ErrorEvent {
                     code: "error".to_owned(),
-                    message: if why.is_empty() {
-                        "the model failed"
-                    } else {
-                        why
-                    }
-                    .to_owned(),
+                    message: why.to_owned(),
                     extra: Extra::default(),
                 };
                 emitter.add_as(&format!("{response}:error"), &place, payload);
@@ -270,30 +294,6 @@ impl Talk {
         }
     }
 
-    /// What an extension adds; what is not shown is passed over.
-    pub(crate) fn custom(&mut self, emitter: &mut Emitter, message: &Value) {
-        if message.get("display").and_then(Value::as_bool) == Some(false) {
-            return emitter.pass_over("custom message that is not shown");
-        }
-        let text = said(message.get("content")).text;
-        let source = text_of(message, "customType").unwrap_or("extension");
-        emitter.notice("info", &self.track.place(), source, text);
-    }
-
-    /// The context was made shorter.
-    pub(crate) fn compaction(&mut self, emitter: &mut Emitter, result: &Value, trigger: &str) {
-        let tokens_before = count_of(result, "tokensBefore");
-        let kept = text_of(result, "firstKeptEntryId").unwrap_or("");
-        let payload = Compaction {
-            trigger: trigger.to_owned(),
-            summary: text_of(result, "summary").map(str::to_owned),
-            tokens_before,
-            extra: Extra::default(),
-        };
-        let id = format!("compaction-{kept}-{}", tokens_before.unwrap_or(0));
-        emitter.add_as(&id, &self.track.place(), payload);
-    }
-
     /// Something else begins: the open turn is over since it was last worked in.
     pub(crate) fn leave(&mut self, emitter: &mut Emitter) {
         let now_ms = emitter.time_ms;
@@ -306,6 +306,7 @@ impl Talk {
         self.track.close_turn(emitter, ended(self.outcome));
         self.outcome = "interrupted";
         self.is_at_work = false;
+        self.agents.forget();
     }
 
     pub(crate) fn finish(&mut self, emitter: &mut Emitter) {
@@ -336,28 +337,4 @@ fn said(content: Option<&Value>) -> Said {
         _ => {}
     }
     said
-}
-
-/// What an answer used.
-fn usage(message: &Value) -> Option<Usage> {
-    let usage = message.get("usage").filter(|usage| usage.is_object())?;
-    let count = |key: &str| count_of(usage, key);
-    let total = ["input", "output", "cacheRead", "cacheWrite"]
-        .iter()
-        .filter_map(|key| count(key))
-        .fold(0, u64::saturating_add);
-    if total == 0 {
-        return None;
-    }
-    Some(Usage {
-        scope: "response".to_owned(),
-        input_tokens: count("input").unwrap_or(0),
-        output_tokens: count("output").unwrap_or(0),
-        cache_read_tokens: count("cacheRead"),
-        cache_write_tokens: count("cacheWrite"),
-        context_used: count("totalTokens"),
-        cost_usd: usage.get("cost").and_then(|cost| amount_of(cost, "total")),
-        model: text_of(message, "model").map(str::to_owned),
-        ..Usage::default()
-    })
 }

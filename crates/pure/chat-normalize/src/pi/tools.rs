@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::value::str_of;
+use crate::value::{list_of, str_of};
 use crate::words::one_line;
 
 /// The kind of a tool, after `design/events.md`.
@@ -29,9 +29,20 @@ pub(crate) fn title(args: &Value) -> Option<String> {
         "query",
         "url",
         "description",
+        // Of an agent, and of a script that calls tools.
+        "task",
+        "code",
     ];
     let text = keys.iter().find_map(|key| str_of(args, key));
-    text.map(one_line).filter(|line| !line.is_empty())
+    let line = text.map(one_line).or_else(|| agents(args));
+    line.filter(|line| !line.is_empty())
+}
+
+/// The names of the agents that one call starts.
+fn agents(args: &Value) -> Option<String> {
+    let tasks = ["tasks", "chain"].iter().flat_map(|key| list_of(args, key));
+    let names: Vec<&str> = tasks.filter_map(|task| str_of(task, "agent")).collect();
+    (!names.is_empty()).then(|| one_line(&names.join(", ")))
 }
 
 /// The file that a call changes.
@@ -42,11 +53,14 @@ pub(crate) fn edited_path<'a>(name: &str, args: &'a Value) -> Option<&'a str> {
     str_of(args, "path").or_else(|| str_of(args, "file_path"))
 }
 
-/// The exit code that a failed command's output names.
-pub(crate) fn exit_code(name: &str, output: &str) -> Option<i64> {
+/// The exit code of a command: what the program says of it beside the output, else what a failed one's output names.
+pub(crate) fn exit_code(name: &str, structured: Option<&Value>, output: &str) -> Option<i64> {
     if name != "bash" {
         return None;
     }
-    let (_, code) = output.rsplit_once("Command exited with code ")?;
-    code.trim_end().parse().ok()
+    let told = structured.and_then(|told| told.get("exit_code")?.as_i64());
+    told.or_else(|| {
+        let (_, code) = output.rsplit_once("Command exited with code ")?;
+        code.trim_end().parse().ok()
+    })
 }

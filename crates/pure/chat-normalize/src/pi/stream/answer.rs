@@ -112,13 +112,15 @@ impl PiStream {
                 }
             }
             "toolcall_start" => {
+                // Before 0.84 each update repeated the answer so far, and only that named the call.
                 let at = usize::try_from(index).unwrap_or(usize::MAX);
                 let partial = event.get("partial").unwrap_or(message);
                 let call = list_of(partial, "content").get(at).unwrap_or(&Value::Null);
-                if let Some(id) = text_of(call, "id") {
+                let name = str_of(event, "toolName").or_else(|| str_of(call, "name"));
+                if let Some(id) = text_of(event, "id").or_else(|| text_of(call, "id")) {
                     let input = Input {
                         id: self.talk.track.id_of_next(id),
-                        name: str_of(call, "name").unwrap_or("").to_owned(),
+                        name: name.unwrap_or("").to_owned(),
                         n_chars: 0,
                     };
                     answer.inputs.insert(index, input);
