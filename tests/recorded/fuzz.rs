@@ -63,6 +63,7 @@ dialects! {
     grok "grok",
     grok_build "grok-build",
     kimi "kimi",
+    kimi_stream "kimi-stream",
     openai_chat "openai-chat",
     openai_responses "openai-responses",
     opencode_events "opencode-events",
@@ -75,6 +76,8 @@ dialects! {
     qwen_stream "qwen-stream",
     sandbox_agent "sandbox-agent",
     swe_agent "swe-agent",
+    vibe_session "vibe-session",
+    vibe_stream "vibe-stream",
 }
 
 fn fuzz(word: &str) {

@@ -177,12 +177,16 @@ fn the_stories_speak_of_every_provider() {
         Dialect::DroidSession,
         Dialect::Grok,
         Dialect::GrokBuild,
+        Dialect::Kimi,
+        Dialect::KimiStream,
         Dialect::CursorStream,
         Dialect::ClineTask,
         Dialect::ClineSession,
         Dialect::ClineStream,
         Dialect::GooseSession,
         Dialect::GooseStream,
+        Dialect::VibeSession,
+        Dialect::VibeStream,
     ];
     for dialect in wanted {
         assert!(spoken.contains(&dialect), "no story of {}", dialect.name());

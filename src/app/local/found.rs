@@ -106,6 +106,7 @@ fn files_at<'p>(paths: impl Iterator<Item = &'p String>, by_path: &Named) -> Vec
 fn session_of(parts: &SessionParts, by_path: &Named) -> LocalSession {
     let agents = parts.agents.iter().flat_map(paths_of_agent);
     let paths = parts.main.iter().chain(agents).chain(&parts.results);
+    let paths = paths.chain(&parts.note);
     let files = files_at(paths, by_path);
     let main = parts.main.as_ref().and_then(|path| by_path.get(path));
     let times = files.iter().map(|named| named.file.last_modified());

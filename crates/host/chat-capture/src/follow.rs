@@ -34,6 +34,7 @@ mod holders;
 mod kept;
 mod looking;
 mod missing;
+mod note;
 mod open_calls;
 mod opencode;
 mod owners;
@@ -46,6 +47,7 @@ mod sqlite;
 mod store;
 mod telling;
 mod tree;
+mod vibe;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};

@@ -125,7 +125,7 @@ impl Pipe {
                 prompt: self.prompt,
                 run: self.run_id,
                 cwd: self.cwd,
-                agent: None,
+                ..Context::default()
             };
             let reader = match self.dialect {
                 Some(dialect) => SessionReader::with_dialect(context, dialect),

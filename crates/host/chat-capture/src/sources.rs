@@ -348,6 +348,7 @@ fn is_of_a_file(dialect: Dialect) -> bool {
         Dialect::ClaudeHooks
             | Dialect::ClaudeTranscript
             | Dialect::CodexRollout
+            | Dialect::Kimi
             | Dialect::PiSession
     )
 }

@@ -4,40 +4,51 @@
 //! | event | what it gives |
 //! |---|---|
 //! | `session.start`, `session.resume`, `session.model_change`, … | `session_start` (`asides`) |
-//! | `user.message` | the turn before ends, a turn begins; while a call runs, the turn goes on |
+//! | `user.message` | the turn before ends, a turn begins; what steers goes into the turn that is open (`prompts`) |
 //! | `assistant.reasoning`, `assistant.message` | a thought; a thought, a text and calls |
 //! | `tool.execution_start`, `_complete` | the call where no message said it, its result |
-//! | `….requested`, `….completed` | what is asked, and the answer (`asks`) |
-//! | `assistant.message_delta`, `tool.execution_partial_result`, `assistant.usage`, … | `pieces` |
+//! | `….requested`, `….completed`; a call of `ask_user`, `human_response.recorded` | what is asked, and the answer (`asks`) |
+//! | `assistant.message_delta`, `tool.shell_output`, … | `pieces` |
+//! | `assistant.usage`, `session.usage_record`; `session.shutdown` | what an answer used; what the session did (`used`) |
+//! | `subagent.…`, `agentId` | who works within which call (`agents`) |
 //! | `session.error`, `abort` | an error, an interrupt |
 //! | `session.compaction_complete`, `session.snapshot_rewind` | a compaction; a notice that names the turns that were left |
 //! | `session.info`, `system.notification` | a notice |
-//! | `session.idle`, `session.shutdown`, `result` | the turn's end; what the session used |
+//! | `assistant.turn_end` behind an answer without calls | the turn's end, once no agent works in the background |
+//! | `session.idle`, `assistant.idle`, `session.shutdown`, `result` | the turn's end |
 //! | hooks, prompts of the system, bookkeeping | passed over |
 //!
-//! `parentToolCallId` names the call within which an agent works. `assistant.turn_start` and `_end` stand around one
-//! answer, sometimes before its text, so they end nothing. Seen: 1.0.11 and 1.0.77, in public fixtures only; what they lack after
-//! the program's published types.
+//! `assistant.turn_start` and `_end` stand around one answer of many in a turn; 1.0.11 wrote the end before the text at times,
+//! and what follows an answer there ended nothing. Seen: 1.0.11 and 1.0.77, in public fixtures only; 1.0.102, its files and what
+//! it prints; what they lack after the program's published types.
 //!
 //! Calls are in `calls`.
 
+mod agents;
+mod answers;
 mod asides;
 mod asks;
 mod calls;
 mod pieces;
+mod prompts;
+mod used;
 
 use chat_event::Extra;
-use chat_event::payload::{ErrorEvent, Interrupt, Usage};
-use serde_json::{Value, json};
+use chat_event::payload::{ErrorEvent, Interrupt};
+use serde_json::Value;
 
 use crate::codex::Files;
 use crate::dialect::{Form, Normalizer, Origin, Profile, Sessions};
 use crate::emit::Emitter;
+use crate::reader::Context;
 use crate::set_back::Standing;
-use crate::track::{Said, Track, ended};
-use crate::value::{count_of, list_of, millis_of_rfc3339, str_of, text_of};
+use crate::track::{Track, ended};
+use crate::value::{millis_of_rfc3339, str_of, text_of};
+use agents::Agents;
 use asks::Asks;
-use pieces::{Open, Written};
+use pieces::{Open, Printed};
+use prompts::Assets;
+use used::Written;
 
 pub(crate) static PROFILE: Profile = Profile {
     word: "copilot",
@@ -49,7 +60,7 @@ pub(crate) static PROFILE: Profile = Profile {
     tells_edits_late: false,
     recognise: is_of,
     session_of,
-    make: |_| Box::new(Copilot::new()),
+    make: |context| Box::new(Copilot::new(context)),
 };
 
 const FORMAT: &str = "copilot";
@@ -87,14 +98,26 @@ pub(crate) struct Copilot {
     thinking: Option<Open>,
     writing: Option<Open>,
     written: Option<Written>,
+    /// What calls that run printed so far.
+    printed: Printed,
     asks: Asks,
+    agents: Agents,
+    /// Bytes that come before the prompt to which they belong.
+    assets: Assets,
+    /// Which answer of the turn was without calls, so that its end is the turn's; and whether that came.
+    answered: Option<String>,
+    is_answered: bool,
+    /// What the session is called, where that stands elsewhere.
+    title: Option<String>,
+    /// Where the program was started, for a run, which does not say it.
+    cwd: Option<String>,
     /// The turns that stand.
     standing: Standing,
     last_ms: Option<i64>,
 }
 
 impl Copilot {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(context: &Context) -> Self {
         Copilot {
             track: Track::new(),
             files: Files::default(),
@@ -104,104 +127,30 @@ impl Copilot {
             thinking: None,
             writing: None,
             written: None,
+            printed: Printed::default(),
             asks: Asks::default(),
+            agents: Agents::default(),
+            assets: Assets::default(),
+            answered: None,
+            is_answered: false,
+            title: context.title.clone(),
+            cwd: context.cwd.clone(),
             standing: Standing::default(),
             last_ms: None,
         }
     }
 
-    fn prompt(&mut self, emitter: &mut Emitter, id: &str, data: &Value) {
-        let attachments = list_of(data, "attachments").iter().map(|attachment| {
-            json!({
-                "name": str_of(attachment, "displayName"),
-                "mediaType": "application/octet-stream",
-                "ref": str_of(attachment, "path").unwrap_or(""),
-            })
-        });
-        let said = Said {
-            text: str_of(data, "content").unwrap_or("").to_owned(),
-            attachments: attachments.collect(),
-        };
-        if self.track.waits() && !self.stopped {
-            return self.track.steer(emitter, &format!("{id}:user"), said);
+    /// Begins a turn where none is open: work came without a prompt.
+    fn need_turn(&mut self, emitter: &mut Emitter, id: &str) {
+        if self.track.turn_id().is_none() {
+            self.open_turn(emitter, id, "system");
         }
-        self.close(emitter);
-        self.track.open_turn(emitter, id, "user");
+    }
+
+    fn open_turn(&mut self, emitter: &mut Emitter, id: &str, trigger: &str) {
+        self.track.open_turn(emitter, id, trigger);
         if let Some(turn_id) = self.track.turn_id() {
             self.standing.begin(turn_id);
-        }
-        let id = format!("{}:user", self.track.turn_id().unwrap_or(""));
-        self.track.user(emitter, &id, said);
-    }
-
-    fn answer(&mut self, emitter: &mut Emitter, id: &str, data: &Value) {
-        self.track.need_turn(emitter, id);
-        self.stopped = false;
-        let response = text_of(data, "messageId").unwrap_or(id);
-        self.think(
-            emitter,
-            response,
-            str_of(data, "reasoningText").unwrap_or(""),
-        );
-        let text = str_of(data, "content").unwrap_or("");
-        let open = self.writing.take();
-        if text.is_empty() {
-            // It was cut off.
-            self.close_piece(emitter, open, false);
-        }
-        self.track.text(emitter, response, 0, text);
-        let requests = list_of(data, "toolRequests");
-        for request in requests {
-            let name = str_of(request, "name").unwrap_or("");
-            let title = text_of(request, "intentionSummary");
-            self.call(emitter, response, request, name, title);
-        }
-        self.wrote(emitter, response, data);
-        if self.track.parent().is_none() {
-            let done = requests.is_empty() && !text.is_empty();
-            self.outcome = if done { "completed" } else { "interrupted" };
-        }
-    }
-
-    /// What the whole session used, all models together: figures of a session stand for those before them.
-    fn used(&mut self, emitter: &mut Emitter, data: &Value) {
-        let models = data.get("modelMetrics").and_then(Value::as_object);
-        let plus = |one: Option<u64>, more: Option<u64>| {
-            one.map_or(more, |one| Some(one.saturating_add(more.unwrap_or(0))))
-        };
-        let mut all: Option<Usage> = None;
-        for (model, metrics) in models.into_iter().flatten() {
-            let usage = metrics.get("usage").unwrap_or(&Value::Null);
-            let Some(input) = count_of(usage, "inputTokens") else {
-                continue;
-            };
-            let read = count_of(usage, "cacheReadTokens");
-            let written = count_of(usage, "cacheWriteTokens");
-            let in_cache = read.unwrap_or(0).saturating_add(written.unwrap_or(0));
-            let usage = Usage {
-                scope: "session".to_owned(),
-                cumulative: Some(true),
-                input_tokens: input.saturating_sub(in_cache),
-                output_tokens: count_of(usage, "outputTokens").unwrap_or(0),
-                cache_read_tokens: read,
-                cache_write_tokens: written,
-                model: Some(model.clone()),
-                ..Usage::default()
-            };
-            all = Some(match all {
-                None => usage,
-                Some(all) => Usage {
-                    input_tokens: all.input_tokens.saturating_add(usage.input_tokens),
-                    output_tokens: all.output_tokens.saturating_add(usage.output_tokens),
-                    cache_read_tokens: plus(all.cache_read_tokens, usage.cache_read_tokens),
-                    cache_write_tokens: plus(all.cache_write_tokens, usage.cache_write_tokens),
-                    model: None,
-                    ..all
-                },
-            });
-        }
-        if let Some(usage) = all {
-            emitter.add("usage", &self.track.place(), usage);
         }
     }
 
@@ -211,6 +160,8 @@ impl Copilot {
         self.expire(emitter);
         self.track.leave_all();
         self.track.close_turn(emitter, ended(self.outcome));
+        self.printed.clear();
+        (self.answered, self.is_answered) = (None, false);
         self.outcome = "interrupted";
         self.stopped = false;
         self.thought = 0;
@@ -228,16 +179,20 @@ impl Normalizer for Copilot {
         let id = emitter.line_id().to_owned();
         let kind = str_of(event, "type").unwrap_or("");
         let data = event.get("data").unwrap_or(&Value::Null);
-        self.track.within(text_of(data, "parentToolCallId"));
+        let is_agents = self.enter(event, data);
         let place = self.track.place();
         let is_passing = event.get("ephemeral") == Some(&Value::Bool(true));
         if kind != "assistant.usage" && !is_passing {
             self.tell_written(emitter);
         }
         match kind {
+            "user.message" if is_agents => emitter.pass_over("the prompt of a sub-agent"),
             "user.message" => self.prompt(emitter, &id, data),
+            "session.binary_asset" => self.assets.take(emitter, data),
+            "assistant.turn_start" if !is_agents => self.begin_answer(emitter, &id),
+            "assistant.turn_end" if !is_agents => self.end_answer(emitter, data),
             "assistant.reasoning" => {
-                self.track.need_turn(emitter, &id);
+                self.need_turn(emitter, &id);
                 let response = text_of(data, "reasoningId").unwrap_or(&id);
                 self.think(emitter, response, str_of(data, "content").unwrap_or(""));
             }
@@ -246,20 +201,25 @@ impl Normalizer for Copilot {
             "assistant.reasoning_delta" => self.piece(emitter, &id, true, data),
             "assistant.tool_call_delta" => self.input(emitter, &id, data),
             "assistant.usage" => self.spent(emitter, data),
+            "session.usage_record" => {
+                self.spent(emitter, data.get("usage").unwrap_or(&Value::Null));
+            }
             "tool.execution_start" => {
                 let call_id = text_of(data, "toolCallId").unwrap_or("");
                 if self.track.waiting(call_id).is_none() {
-                    self.track.need_turn(emitter, &id);
+                    self.need_turn(emitter, &id);
                     let name = str_of(data, "toolName").unwrap_or("");
                     self.call(emitter, &id, data, name, None);
                 }
+                self.asks_by_call(emitter, data);
             }
-            "tool.execution_partial_result" | "tool.execution_progress" => {
+            "tool.execution_partial_result" | "tool.execution_progress" | "tool.shell_output" => {
                 self.runs_on(emitter, data);
             }
             "tool.execution_complete" => self.result(emitter, event, data),
             "permission.requested" | "exit_plan_mode.requested" => self.asks_leave(emitter, data),
             "user_input.requested" | "elicitation.requested" => self.asks_question(emitter, data),
+            "human_response.recorded" => self.responds(emitter, kind, event),
             "permission.completed"
             | "exit_plan_mode.completed"
             | "user_input.completed"
@@ -268,7 +228,8 @@ impl Normalizer for Copilot {
                 let why = text_of(data, "errorMessage").or_else(|| text_of(data, "errorType"));
                 emitter.retrying(&place, why.map(str::to_owned));
             }
-            "model.call_failure" => emitter.pass_over(kind),
+            // What else it says of a request has the whole conversation in it, or nothing.
+            _ if kind.starts_with("model.") => emitter.pass_over(kind),
             "session.error" => {
                 let error = ErrorEvent {
                     code: text_of(data, "errorType").unwrap_or("error").to_owned(),
@@ -276,9 +237,12 @@ impl Normalizer for Copilot {
                     extra: Extra::default(),
                 };
                 emitter.add("error", &place, error);
-                self.outcome = "failed";
-                self.stopped = true;
+                if !is_agents {
+                    self.outcome = "failed";
+                    self.stopped = true;
+                }
             }
+            "abort" if is_agents => emitter.pass_over("a sub-agent was stopped"),
             "abort" => {
                 let interrupt = Interrupt {
                     reason: "user_cancel".to_owned(),
@@ -290,8 +254,10 @@ impl Normalizer for Copilot {
             }
             // Only what a run prints says that the agent rests.
             "session.idle" => self.close(emitter),
+            "assistant.idle" if !is_agents && !self.agents.any_work() => self.close(emitter),
             "session.shutdown" => {
                 self.used(emitter, data);
+                self.agents.all_rest(emitter);
                 self.close(emitter);
             }
             // The last word of a run.
@@ -303,7 +269,7 @@ impl Normalizer for Copilot {
                 self.close(emitter);
                 emitter.pass_over(kind);
             }
-            _ => self.aside(emitter, &place, kind, event),
+            _ => self.aside(emitter, &place, kind, event, is_agents),
         }
     }
 

@@ -16,7 +16,7 @@ use crate::sides::Router;
 use crate::{
     acp, ag_ui, agent_events, anthropic, chat_events, claude, claude_like, cline, codex, copilot,
     crush, cursor, droid, gemini, goose, grok, grok_build, kimi, openai, opencode, openhands, pi,
-    qwen, sandbox_agent, swe_agent,
+    qwen, sandbox_agent, swe_agent, vibe,
 };
 
 /// Makes [`Dialect`] of one list, so that none lacks a profile or a place in the order.
@@ -69,6 +69,10 @@ dialects! {
     Grok = grok::PROFILE,
     /// The files below `~/.grok/sessions` of xAI's program.
     GrokBuild = grok_build::PROFILE,
+    /// The records of a session below `~/.vibe/logs/session/unified`.
+    VibeSession = vibe::SESSION,
+    /// `vibe -p … --output streaming`, or `json`.
+    VibeStream = vibe::STREAM,
     /// `droid exec --output-format stream-json`.
     DroidStream = droid::STREAM,
     /// The files below `~/.factory/sessions`.
@@ -107,6 +111,8 @@ dialects! {
     SweAgent = swe_agent::PROFILE,
     /// The events of GitHub Copilot CLI's session files.
     Copilot = copilot::PROFILE,
+    /// `kimi -p … --output-format stream-json`.
+    KimiStream = kimi::STREAM,
     /// The wire logs of Kimi Code.
     Kimi = kimi::PROFILE,
     /// ChatEvents, passed through.
@@ -164,7 +170,7 @@ impl Dialect {
     pub(crate) fn naming(self, value: &Value) -> Naming<'_> {
         match self.profile().sessions {
             Sessions::InTurn(naming) => naming(value),
-            Sessions::One | Sessions::SideBySide(_) => Naming::Untold,
+            Sessions::One | Sessions::NamedLate | Sessions::SideBySide(_) => Naming::Untold,
         }
     }
 
@@ -172,7 +178,7 @@ impl Dialect {
     pub(crate) fn router(self) -> Option<Box<dyn Router>> {
         match self.profile().sessions {
             Sessions::SideBySide(make) => Some(make()),
-            Sessions::One | Sessions::InTurn(_) => None,
+            Sessions::One | Sessions::NamedLate | Sessions::InTurn(_) => None,
         }
     }
 }

@@ -34,11 +34,21 @@
 //! | `DIR/ID/updates.jsonl`, with `summary.json` beside it | the session `ID`; a sub-agent's is one of its own |
 //! | what else lies there, and `DIR/prompt_history.jsonl` | the same once more, and notes: no session |
 //!
+//! What Kimi Code writes (seen: 2.1.0):
+//!
+//! | path | part |
+//! |---|---|
+//! | `DIR/ID/agents/main/wire.jsonl` | the session `ID` |
+//! | `DIR/ID/agents/A/wire.jsonl` | its sub-agent `A` |
+//! | `DIR/ID/state.json` | what is noted of it: its title |
+//! | what else lies there | no session |
+//!
 //! Every other `.jsonl`, `.ndjson` or `.json` is a session by itself. Who may read which file, and how, is for the
 //! caller; how the parts come together, for [`FolderReader`].
 
 mod called;
 mod groks;
+mod kimis;
 mod reader;
 mod source;
 
@@ -46,6 +56,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use called::Caller;
 use groks::Groks;
+pub use kimis::kimi_session_at;
+use kimis::{InKimi, Kimis};
 pub use reader::{FolderReader, Want, result_file};
 
 /// The sessions of a folder, and what is none.
@@ -71,6 +83,8 @@ pub struct SessionParts {
     pub agents: Vec<AgentPart>,
     /// Results that were too large for the transcript.
     pub results: Vec<String>,
+    /// What is noted beside the session's own file, where its title is.
+    pub note: Option<String>,
 }
 
 /// The file of a sub-agent.
@@ -134,6 +148,7 @@ impl SessionFolder {
         let chats = Chats::of(&cleaned);
         let tasks: BTreeSet<&str> = cleaned.iter().filter_map(|path| task_of(path)).collect();
         let groks = Groks::of(&cleaned);
+        let kimis = Kimis::of(&cleaned);
         let is_note = |dir: &str, clean: &str, name: &str| {
             if groks.is_beside(dir, name) {
                 return true;
@@ -154,6 +169,19 @@ impl SessionFolder {
                 name: session.to_owned(),
                 ..SessionParts::default()
             };
+            if let Some((folder, part)) = kimis.part(clean) {
+                // Where the folder is the one that was given, nothing says what the session is called.
+                let called = if folder.is_empty() { "session" } else { folder };
+                let session = sessions.entry(called.to_owned());
+                let session = session.or_insert_with(|| named(called));
+                match part {
+                    InKimi::Own => session.main = Some(path.to_owned()),
+                    InKimi::Agent(id) => session.agents.push(agent(id, path, false)),
+                    InKimi::Note => session.note = Some(path.to_owned()),
+                    InKimi::Other => others.push(path.to_owned()),
+                }
+                continue;
+            }
             let of_chat = chats
                 .of_agents_in(dir)
                 .map(|session| (session, "subagents"));

@@ -50,6 +50,7 @@ mod pi;
 mod qwen;
 mod sandbox_agent;
 mod swe_agent;
+mod vibe;
 
 mod busy;
 mod edit;
@@ -66,6 +67,7 @@ mod run_track;
 mod set_back;
 mod sides;
 mod speech;
+mod title;
 mod told_apart;
 mod tool;
 mod track;
@@ -80,10 +82,14 @@ pub use cline::TaskLine;
 pub use detect::{Detection, HEAD_BYTES, NotASession, detect};
 pub use dialect::Dialect;
 pub use emit::{AT_REST, Report};
-pub use folder::{AgentPart, Caller, FolderReader, SessionFolder, SessionParts, Want, result_file};
+pub use folder::{
+    AgentPart, Caller, FolderReader, SessionFolder, SessionParts, Want, kimi_session_at,
+    result_file,
+};
 pub use log_reader::{Head, LogReader};
 pub use log_sessions::{LogSession, LogSessions};
 pub use merge::Merge;
 pub use opencode::{OpenCodeOut, to_opencode_events};
 pub use reader::{Context, SessionReader};
+pub use title::titled;
 pub use told_apart::tell_apart;

@@ -15,7 +15,7 @@ use chat_event::jsonl::{LineContent, LineSplitter};
 use serde_json::Value;
 
 use crate::detect::{Detector, HEAD_BYTES, NotASession, foreign};
-use crate::dialect::{Dialect, Naming, Origin};
+use crate::dialect::{Dialect, Naming, Origin, Sessions};
 use crate::emit::{Emitter, Report, hash, short_hash};
 use crate::parse::{event_data, parse_document, parse_line};
 use crate::value::text_of;
@@ -41,6 +41,10 @@ pub struct Context {
     pub cwd: Option<String>,
     /// Which program it is, by its name for people, where that is known and several write the same format.
     pub agent: Option<String>,
+    /// What the session is called, where the source does not say it (`follow`, Copilot CLI and Kimi Code).
+    pub title: Option<String>,
+    /// The source's own id of its session, where a folder is called so and the source does not say it (`follow`, Kimi Code).
+    pub native_id: Option<String>,
 }
 
 impl Context {
@@ -305,6 +309,15 @@ impl Core {
         let wanted = self.context.session_id.as_ref().or(native_id.as_ref());
         let session_id = match wanted {
             Some(id) => chat_event::session_id::from_native(id).into_owned(),
+            None if matches!(dialect.profile().sessions, Sessions::NamedLate) => {
+                let texts = self.held.iter().filter_map(|held| match &held.line {
+                    HeldLine::Text { text, .. } => Some(text.as_ref()),
+                    HeldLine::Zeros | HeldLine::TooLong => None,
+                });
+                let run = self.context.run.as_deref();
+                let all: Vec<&str> = run.into_iter().chain(texts).collect();
+                format!("s-{:016x}", hash(all.join("\n").as_bytes()))
+            }
             None => {
                 let first = self.held.iter().find_map(|held| match &held.line {
                     HeldLine::Text { text, .. } => Some(text.as_ref()),

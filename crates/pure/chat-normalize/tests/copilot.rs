@@ -1,8 +1,10 @@
 //! What the dialect of Copilot CLI holds, over public fixtures (most of whose texts and ids are left out) and small inputs.
 
+mod agents;
 mod asides;
 mod asks;
 mod pieces;
+mod turns;
 
 use std::collections::BTreeMap;
 
@@ -266,6 +268,16 @@ fn the_last_line_of_a_command_tells_its_exit_code() {
         ("bad\n<exited with exit code 1>", Some(1), Some("bad")),
         ("<exited with exit code 0>\n", Some(0), None),
         (
+            "out\nerr\n<shellId: 0 completed with exit code 3>",
+            Some(3),
+            Some("2 lines"),
+        ),
+        (
+            "<command started in background with shellId: s1>",
+            None,
+            Some("<command started in background with shellId: s1>"),
+        ),
+        (
             "<exited with exit code ?>",
             None,
             Some("<exited with exit code ?>"),
@@ -285,6 +297,25 @@ fn the_last_line_of_a_command_tells_its_exit_code() {
             (exit_code, summary)
         );
     }
+}
+
+#[test]
+fn the_exit_code_that_is_told_by_itself_counts() {
+    let mut lines = a_command();
+    let done = json!({"toolCallId": "c1", "success": true, "shellExecution": {"exitCode": 4},
+        "result": {"content": "bad\n<shellId: 0 completed with exit code 3>"}});
+    lines.push(event(3, "tool.execution_complete", done));
+    let events = read_lines(Dialect::Copilot, &lines).events;
+    let result = events.iter().find_map(|event| match &event.payload {
+        Payload::ToolResult(result) => Some(result),
+        _ => None,
+    });
+    let result = result.unwrap();
+    assert_eq!(
+        (result.exit_code, result.result.as_str().as_deref()),
+        (Some(4), Some("bad"))
+    );
+    assert!(result.error.is_some());
 }
 
 #[test]

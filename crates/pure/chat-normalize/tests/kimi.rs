@@ -1,6 +1,9 @@
 //! What the dialect of Kimi Code holds, over public sessions.
 
 mod asks;
+mod beside;
+mod ends;
+mod stream;
 mod turns;
 
 use std::collections::BTreeMap;

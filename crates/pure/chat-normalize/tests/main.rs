@@ -67,3 +67,4 @@ mod torn_heads;
 mod torn_values;
 mod tried_again;
 mod untold_edits;
+mod vibe;

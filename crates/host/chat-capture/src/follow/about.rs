@@ -6,10 +6,14 @@
 //! | Roo Code 3.4x and later | `history_item.json`: `{"workspace": "/home/me/project", …}` |
 //! | Cline 4 | `ID.json` beside `ID.messages.json`: `{"cwd": "/home/me/project", …}` |
 //! | Grok Build | `summary.json` beside `updates.jsonl`: `{"info": {"cwd": "/home/me/project", …}, …}` |
+//! | Kimi Code | `state.json` in the session's folder, in which `agents/main/wire.jsonl` is: `{"cwd": "/home/me/project", "title": "A title", …}` |
+//! | Copilot CLI | `workspace.yaml` beside `events.jsonl`: `name: A title` (`workspace`) |
+
+mod workspace;
 
 use std::path::{Path, PathBuf};
 
-use chat_normalize::{Context, TaskLine};
+use chat_normalize::{Context, TaskLine, kimi_session_at};
 use serde::Deserialize;
 
 use super::file::Followed;
@@ -23,6 +27,7 @@ struct Note {
     workspace: Option<String>,
     cwd: Option<String>,
     info: Info,
+    title: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -33,14 +38,31 @@ struct Info {
 
 /// What a reader is told of the session whose own file is at this path. Nothing but the notes of those programs is read.
 pub fn context_of(path: &Path) -> Context {
+    let text = path.to_str().unwrap_or_default();
+    // Its own file does not say which session it is.
+    let session = kimi_session_at(text).map(str::to_owned);
+    let note = note_of(path).filter(|_| !is_copilot(path));
+    let note = note.and_then(|note| read(&note));
+    let title = note.as_ref().and_then(|note| note.title.clone());
+    let folder = note.and_then(|note| note.cwd.or(note.workspace).or(note.info.cwd));
+    let said = |text: &String| !text.is_empty();
     Context {
-        agent: path
-            .to_str()
-            .and_then(TaskLine::agent_at)
-            .map(str::to_owned),
-        cwd: note_of(path).and_then(|note| folder_in(&note)),
+        agent: TaskLine::agent_at(text).map(str::to_owned),
+        cwd: folder.filter(said),
+        title: match is_copilot(path) {
+            true => note_of(path).and_then(|note| workspace::name_in(&bytes_of(&note)?)),
+            false => title.filter(said).filter(|_| session.is_some()),
+        },
+        native_id: session.clone(),
+        session_id: session,
         ..Context::default()
     }
+}
+
+/// Where that is noted of the session whose own file is at this path which may change while it runs: its title.
+pub(super) fn changing_note(path: &Path) -> Option<PathBuf> {
+    let has_one = is_copilot(path) || kimi_session_at(path.to_str()?).is_some();
+    note_of(path).filter(|_| has_one)
 }
 
 fn note_of(path: &Path) -> Option<PathBuf> {
@@ -51,6 +73,8 @@ fn note_of(path: &Path) -> Option<PathBuf> {
             let beside = match name {
                 "ui_messages.json" => "history_item.json",
                 "updates.jsonl" => "summary.json",
+                "events.jsonl" => "workspace.yaml",
+                "wire.jsonl" => return Some(path.ancestors().nth(3)?.join("state.json")),
                 _ => return None,
             };
             Some(path.with_file_name(beside))
@@ -58,13 +82,20 @@ fn note_of(path: &Path) -> Option<PathBuf> {
     }
 }
 
-fn folder_in(note: &Path) -> Option<String> {
+/// Whether it is called as the own file of a session of Copilot CLI.
+fn is_copilot(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == "events.jsonl")
+}
+
+fn read(note: &Path) -> Option<Note> {
+    serde_json::from_slice(&bytes_of(note)?).ok()
+}
+
+fn bytes_of(note: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut file = Followed::open(note).ok()?;
     file.read(0, MOST_BYTES, &mut bytes).ok()?;
-    let note: Note = serde_json::from_slice(&bytes).ok()?;
-    let folder = note.cwd.or(note.workspace).or(note.info.cwd);
-    folder.filter(|folder| !folder.is_empty())
+    Some(bytes)
 }
 
 #[cfg(test)]
@@ -100,5 +131,19 @@ mod tests {
         let grok = context_of(&task.join("updates.jsonl"));
         assert_eq!(grok.cwd.as_deref(), Some("/g"));
         assert_eq!(context_of(&task.join("other.json")).cwd, None);
+        let agents = task.join("wd_k_1/session_k/agents");
+        std::fs::create_dir_all(agents.join("main")).unwrap();
+        let own = agents.join("main/wire.jsonl");
+        let context = context_of(&own);
+        assert_eq!(context.session_id.as_deref(), Some("session_k"));
+        assert_eq!((context.title, context.cwd), (None, None));
+        let state = r#"{"id":"session_k","cwd":"/k","title":"A title"}"#;
+        std::fs::write(agents.with_file_name("state.json"), state).unwrap();
+        let context = context_of(&own);
+        assert_eq!(context.title.as_deref(), Some("A title"));
+        assert_eq!(context.cwd.as_deref(), Some("/k"));
+        // A sub-agent's is no session's.
+        let part = context_of(&agents.join("agent-0/wire.jsonl"));
+        assert_eq!((part.session_id, part.title), (None, None));
     }
 }

@@ -25,6 +25,12 @@ pub enum Agent {
     Droid,
     /// xAI's Grok Build.
     Grok,
+    /// Moonshot's Kimi Code.
+    Kimi,
+    /// Mistral Vibe.
+    Vibe,
+    /// GitHub's Copilot CLI.
+    Copilot,
     /// Goose.
     Goose,
     /// Crush.
@@ -49,6 +55,9 @@ impl Agent {
             Agent::Qwen => "Qwen Code",
             Agent::Droid => "Droid",
             Agent::Grok => "Grok Build",
+            Agent::Kimi => "Kimi Code",
+            Agent::Vibe => "Mistral Vibe",
+            Agent::Copilot => "Copilot CLI",
             Agent::Goose => "Goose",
             Agent::Crush => "Crush",
             Agent::Cline => "Cline",
@@ -68,6 +77,9 @@ impl Agent {
             "qwen" => Some(Agent::Qwen),
             "droid" => Some(Agent::Droid),
             "grok" => Some(Agent::Grok),
+            "kimi" => Some(Agent::Kimi),
+            "vibe" => Some(Agent::Vibe),
+            "copilot" => Some(Agent::Copilot),
             "crush" => Some(Agent::Crush),
             "goose" => Some(Agent::Goose),
             "cline" => Some(Agent::Cline),
@@ -84,10 +96,15 @@ impl Agent {
             Agent::Codex | Agent::OpenCode | Agent::Goose | Agent::Crush => Tells::OpenFile,
             Agent::Claude => Tells::Processes,
             Agent::Qwen => Tells::Beside,
-            Agent::Pi => Tells::Name("pi"),
-            Agent::Droid => Tells::Name("droid"),
-            Agent::Grok => Tells::Name("grok"),
+            Agent::Copilot => Tells::OpenBeside,
+            // Its RPC mode has a program of its own beside.
+            Agent::Pi => Tells::Name(&["pi", "pi-rpc"]),
+            Agent::Droid => Tells::Name(&["droid"]),
+            Agent::Grok => Tells::Name(&["grok"]),
+            Agent::Kimi => Tells::Name(&["kimi-code"]),
             Agent::Gemini => Tells::Nothing,
+            // Its store knows it of each session.
+            Agent::Vibe => Tells::Nothing,
             // Their editor does all of it in one process, for all its windows.
             Agent::Cline | Agent::Roo | Agent::Kilo => Tells::Nothing,
         }
@@ -99,11 +116,13 @@ impl Agent {
     }
 
     /// How deep below its folder its sessions lie at most, where something else lies below them: Roo Code and Kilo Code keep a
-    /// repository of Git with each task, Grok Build what commands printed and more.
+    /// repository of Git with each task, Grok Build and Kimi Code what commands printed and more,
+    /// Copilot CLI copies of files that it changes.
     pub(super) fn most_depth(self) -> Option<usize> {
         match self {
-            Agent::Cline | Agent::Roo | Agent::Kilo => Some(1),
+            Agent::Cline | Agent::Roo | Agent::Kilo | Agent::Copilot => Some(1),
             Agent::Grok => Some(2),
+            Agent::Kimi => Some(4),
             _ => None,
         }
     }
@@ -118,7 +137,9 @@ pub(super) enum Tells {
     Processes,
     /// It keeps a file beside each session that says which process runs it (`running`).
     Beside,
+    /// It has another file open as long as it runs the session, in the session's folder.
+    OpenBeside,
     /// Its processes call themselves so, and stay in the folder in which the session works.
-    Name(&'static str),
+    Name(&'static [&'static str]),
     Nothing,
 }

@@ -51,7 +51,16 @@ impl Watched {
 
     /// How long nothing was written.
     pub(super) fn rests(&self) -> Duration {
-        store::rests(seen(&self.path))
+        match self.store.changed_ms() {
+            Some(changed_ms) => store::rests_since(changed_ms),
+            None => store::rests(seen(&self.path)),
+        }
+    }
+
+    /// It is read with the next step, however long the last reading took.
+    #[cfg(test)]
+    pub(super) fn rests_no_more(&mut self) {
+        self.rests_until = Instant::now();
     }
 
     fn look(&mut self, since_ms: i64, kept: &Kept) -> io::Result<()> {

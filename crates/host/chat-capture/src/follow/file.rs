@@ -70,6 +70,16 @@ pub(super) struct Taken {
     tail: u64,
 }
 
+impl Taken {
+    /// Of a file that is read whole each time, and is known again by its length.
+    pub(super) fn of_length(bytes: u64) -> Taken {
+        Taken {
+            bytes,
+            ..Taken::default()
+        }
+    }
+}
+
 /// Opens a file to be read. What is a link, a pipe or a device is none, whatever it was when it was seen last.
 ///
 /// # Errors

@@ -4,6 +4,7 @@
 //! | what is seen | what is taken to be so |
 //! |---|---|
 //! | a process of ours has the file open for writing, or says that it runs the session | it is the agent |
+//! | one has a file open for writing that stands beside the session's for who runs it | the same |
 //! | one has the agent's name, and its folder is the session's | it may be the agent |
 //! | all that were seen so are gone, and there is no other now | the session is over |
 //! | it was closed by one that goes on, or was never seen open | nothing: the files' rest tells |
@@ -11,7 +12,8 @@
 //! So a session is never ended for what we cannot see, as an agent of another user, in a container or on another machine.
 //! Agents that keep their files open as long as they run are told of that way. Seen: Codex 0.169 its rollouts, OpenCode
 //! 1.18 its database. The others open their files for each line: Claude Code says itself which process runs a session
-//! (`running`), and so does Qwen Code in a terminal; Pi 0.73 names its process `pi`, and Gemini CLI 0.61 is one `node` of many.
+//! (`running`), and so does Qwen Code in a terminal; Copilot CLI 1.0.102 has `inuse.PID.hold` open in the session's folder, and
+//! locked, which stays after a kill and means nothing then; Pi 0.73 and 1.6 name their process `pi`, and Gemini CLI 0.61 is one `node` of many.
 //! Droid's program is a file of that name; no real one was seen. Only Linux tells of processes.
 //!
 //! Who was seen is noted (`kept`): one that is gone while we are away is missed with the next start.
@@ -96,8 +98,29 @@ impl Holders {
 pub(super) enum Sought {
     /// Who has this file open for writing.
     File(PathBuf),
-    /// Who has this name, and this folder.
-    Named { name: &'static str, folder: PathBuf },
+    /// Who has a file of Copilot CLI's open for writing that says in this folder who runs the session.
+    HoldIn(PathBuf),
+    /// Who has one of these names, and this folder.
+    Named {
+        names: &'static [&'static str],
+        folder: PathBuf,
+    },
+}
+
+#[cfg(target_os = "linux")]
+impl Sought {
+    /// Whether who has this file open is it.
+    fn is_open_as(&self, file: &std::path::Path) -> bool {
+        match self {
+            Sought::File(path) => path == file,
+            Sought::HoldIn(folder) => {
+                let name = file.file_name().and_then(|name| name.to_str());
+                let is_hold = |name: &str| name.starts_with("inuse.") && name.ends_with(".hold");
+                name.is_some_and(is_hold) && file.parent() == Some(folder)
+            }
+            Sought::Named { .. } => false,
+        }
+    }
 }
 
 /// Looks which of our user's processes are these. Where the system does not tell, nobody is seen.
@@ -119,7 +142,8 @@ fn find(_: &[(Sought, &mut Holders)]) -> Option<Vec<Vec<Process>>> {
 #[cfg(target_os = "linux")]
 fn find(sought: &[(Sought, &mut Holders)]) -> Option<Vec<Vec<Process>>> {
     let mut found = vec![Vec::new(); sought.len()];
-    let any_file = sought.iter().any(|(it, _)| matches!(it, Sought::File(_)));
+    let is_file = |it: &Sought| matches!(it, Sought::File(_) | Sought::HoldIn(_));
+    let any_file = sought.iter().any(|(it, _)| is_file(it));
     for entry in std::fs::read_dir("/proc").ok()?.flatten() {
         let Some(id) = entry
             .file_name()
@@ -144,7 +168,7 @@ fn find(sought: &[(Sought, &mut Holders)]) -> Option<Vec<Vec<Process>>> {
             let Ok(file) = std::fs::read_link(open.path()) else {
                 continue;
             };
-            let is_it = |(it, _): &(Sought, &mut Holders)| matches!(it, Sought::File(path) if *path == file);
+            let is_it = |(it, _): &(Sought, &mut Holders)| it.is_open_as(&file);
             let Some(nth) = sought.iter().position(is_it) else {
                 continue;
             };
@@ -158,14 +182,15 @@ fn find(sought: &[(Sought, &mut Holders)]) -> Option<Vec<Vec<Process>>> {
     Some(found)
 }
 
-/// Whether a process has the name and the folder that are looked for.
+/// Whether a process has a name and the folder that are looked for.
 #[cfg(target_os = "linux")]
 fn is_named(process: &std::path::Path, sought: &Sought) -> bool {
-    let Sought::Named { name, folder } = sought else {
+    let Sought::Named { names, folder } = sought else {
         return false;
     };
     let own = std::fs::read_to_string(process.join("comm")).unwrap_or_default();
-    own.trim_end() == *name && std::fs::read_link(process.join("cwd")).is_ok_and(|it| it == *folder)
+    let is_it = names.contains(&own.trim_end());
+    is_it && std::fs::read_link(process.join("cwd")).is_ok_and(|it| it == *folder)
 }
 
 /// Whether a file was opened for writing (`proc_pid_fdinfo(5)`: its flags in octal). Who reads it, as `tail -f` does, is no
@@ -288,7 +313,8 @@ mod tests {
         };
         let look_for = |holders: &mut Holders| {
             let folder = folder.clone();
-            look(vec![(Sought::Named { name: "pi", folder }, holders)]);
+            let names = &["pi-rpc", "pi"];
+            look(vec![(Sought::Named { names, folder }, holders)]);
         };
         let mut others = [
             run(&pi, Path::new("/")),

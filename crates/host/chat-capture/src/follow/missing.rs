@@ -86,9 +86,13 @@ impl Follow {
                 (Tells::OpenFile, _) => {
                     sought.push((Sought::File(path.clone()), &mut known.holders));
                 }
-                (Tells::Name(name), Some(folder)) => {
+                (Tells::OpenBeside, _) => {
+                    let folder = path.parent().unwrap_or(path).to_owned();
+                    sought.push((Sought::HoldIn(folder), &mut known.holders));
+                }
+                (Tells::Name(names), Some(folder)) => {
                     let folder = folder.to_owned();
-                    sought.push((Sought::Named { name, folder }, &mut known.holders));
+                    sought.push((Sought::Named { names, folder }, &mut known.holders));
                 }
                 // Its folder is not known before it is read again, and who was seen is gone.
                 (Tells::Name(_), None) => known.holders.see(Vec::new()),

@@ -125,7 +125,7 @@ fn said_by(path: &Path, role: &Role) -> io::Result<Option<Owner>> {
             beside(path, &head)
         }
         Role::SaysItself => called(&head_with_line(path)?),
-        Role::Main | Role::Part { .. } => None,
+        Role::Main | Role::Part { .. } | Role::Note { .. } => None,
     })
 }
 

@@ -1,6 +1,6 @@
 //! The parts of a session beside its own file, as Claude Code writes them while it runs (`formats.md` 2.5): sub-agents'
 //! files, which grow beside it, and results that were too large for it. Qwen Code writes its sub-agents' files alike; those of
-//! Droid's say themselves which call started them.
+//! Droid's say themselves which call started them, and of Kimi Code's the session's file says it.
 //!
 //! How their events stand in the session is what `chat_normalize::FolderReader` does for who reads all files at rest; the
 //! test `a_session_with_agents_is_told_as_it_is_converted` holds the two together.
@@ -47,12 +47,21 @@ impl Calls {
             Payload::ToolResult(result) => {
                 let details = result.extra.get("details");
                 let agent = details.and_then(|details| details.get("agentId"));
-                if let Some(agent) = agent.and_then(|id| id.as_str().map(|id| id.into_owned())) {
-                    let call = result.tool_call_id.clone();
-                    self.named.entry(agent).or_insert(call);
+                self.name(agent.as_ref(), &result.tool_call_id);
+            }
+            Payload::Progress(progress) => {
+                if let Some(call) = &progress.tool_call_id {
+                    self.name(progress.extra.get("agentId"), call);
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Takes note of which agent a call started, where that is said.
+    fn name(&mut self, agent: Option<&Json>, call: &str) {
+        if let Some(agent) = agent.and_then(|id| id.as_str().map(|id| id.into_owned())) {
+            self.named.entry(agent).or_insert_with(|| call.to_owned());
         }
     }
 
@@ -95,6 +104,8 @@ pub(super) struct SubAgent {
     is_loose: bool,
     /// Its first line names the call that started it, and it is known as the session that the file would be else.
     says_itself: bool,
+    /// The session's file, and nothing else, names the call that started it.
+    is_named: bool,
     call: Option<Call>,
     /// The call that is named beside its file.
     beside: Option<String>,
@@ -117,14 +128,21 @@ impl SubAgent {
     pub(super) fn new(path: &Path) -> SubAgent {
         let stem = path.file_stem().and_then(|stem| stem.to_str());
         let stem = stem.unwrap_or_default();
-        let id = stem.strip_prefix("agent-");
+        // One of Kimi Code's is in a folder that is called as it is.
+        let is_named = path.file_name().is_some_and(|name| name == "wire.jsonl");
+        let folder_of_it = || path.parent()?.file_name()?.to_str();
+        let id = match is_named {
+            true => folder_of_it(),
+            false => stem.strip_prefix("agent-"),
+        };
         let folder = path.components().rev().nth(1);
         let is_part = path.components().any(|it| it.as_os_str() == "subagents");
         let says_itself = id.is_none();
         SubAgent {
             id: id.unwrap_or(stem).to_owned(),
-            is_loose: !says_itself && (!is_part || folder.is_none()),
+            is_loose: !says_itself && !is_named && (!is_part || folder.is_none()),
             says_itself,
+            is_named,
             call: None,
             beside: None,
             is_unnamed: false,
@@ -138,6 +156,10 @@ impl SubAgent {
     pub(super) fn find_call(&mut self, calls: &mut Calls, path: &Path) -> bool {
         if self.call.is_some() {
             return true;
+        }
+        if self.is_named {
+            self.call = calls.of(&self.id, None, None);
+            return self.call.is_some();
         }
         if self.beside.is_none() && self.says_itself {
             self.beside = calling(path);

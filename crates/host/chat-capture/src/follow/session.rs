@@ -4,8 +4,9 @@
 //! result. What was told before is read again without being told: a reader knows nothing of a file but by reading it.
 
 mod agents;
+mod left;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -17,6 +18,7 @@ use super::about::context_of;
 use super::agent::Agent;
 use super::file::Facts;
 use super::kept::Progress;
+use super::note::Note;
 use super::open_calls::OpenCalls;
 use super::parts::{Calls, SubAgent, ends_agent, whole_result};
 use super::source::{Failed, Piece, Source};
@@ -51,6 +53,8 @@ pub(super) struct Session {
     main: Source,
     agents: BTreeMap<PathBuf, (SubAgent, Source)>,
     calls: Calls,
+    /// What is noted beside its own file.
+    note: Option<Note>,
     /// Events of the own file that wait for a sub-agent's.
     pending: VecDeque<ChatEvent>,
     /// What was read and could not be told yet.
@@ -60,6 +64,8 @@ pub(super) struct Session {
     session_id: Option<String>,
     /// The folder in which it works, where it says that.
     works_in: Option<PathBuf>,
+    /// Turns of the main agent that its own file has, as far as it was read (`left`).
+    turns: HashSet<String>,
     kept: Progress,
     ended: bool,
     quiet: bool,
@@ -74,17 +80,20 @@ impl Session {
             agent: Some(agent.name().to_owned()),
             ..context_of(path)
         };
+        let note = Note::of(path, context.title.as_ref(), &kept);
         Session {
             path: path.to_owned(),
             agent,
             main: Source::new(context, kept.main),
             agents: BTreeMap::new(),
             calls: Calls::default(),
+            note,
             pending: VecDeque::new(),
             untold: Vec::new(),
             open: OpenCalls::default(),
             session_id: None,
             works_in: None,
+            turns: HashSet::new(),
             ended: kept.ended,
             quiet: kept.quiet,
             kept,
@@ -141,6 +150,11 @@ impl Session {
                 agents.insert(path.to_owned(), source.told());
             }
         }
+        if let Some(note) = &self.note
+            && let Some(path) = note.path().to_str()
+        {
+            agents.insert(path.to_owned(), note.taken());
+        }
         Some(Progress {
             main: self.main.told(),
             agents,
@@ -174,6 +188,12 @@ impl Session {
             read.more = true;
             return Ok(read);
         }
+        if self.main.fed >= facts.len
+            && let (Some(note), Some(id)) = (&mut self.note, &self.session_id)
+            && let Some(dialect) = self.main.reader.dialect()
+        {
+            out.extend(note.look(&self.path, parts, id, dialect));
+        }
         if self.main.fed < facts.len {
             read.more = true;
         } else if self.session_id.is_some() {
@@ -189,8 +209,10 @@ impl Session {
         let piece = self.main.read(&self.path, facts, &mut events);
         let piece = match piece {
             Ok(Piece::Replaced) => {
-                // Droid writes its files anew with each new title, which is nothing to speak of.
-                if self.dialect() != Some(Dialect::DroidSession) {
+                // Droid writes its files anew with each new title, and Kimi Code one whose last line is torn, or that an
+                // older version wrote, Copilot CLI where the user goes back: nothing to speak of.
+                let is_usual = [Dialect::DroidSession, Dialect::Kimi].map(Some);
+                if !is_usual.contains(&self.dialect()) && self.agent != Agent::Copilot {
                     read.faults.push(format!(
                         "read again from its beginning, for it is another file now: {}",
                         self.path.display()
@@ -233,6 +255,7 @@ impl Session {
             {
                 self.works_in = Path::new(folder).canonicalize().ok();
             }
+            self.note_turn(event);
         }
         if is_told {
             for event in &events {

@@ -30,10 +30,11 @@ use super::file::Facts;
 use super::goose::Goose;
 use super::opencode::{self, OpenCode};
 use super::sqlite::{Database, Row, Table, beside};
+use super::vibe::Vibe;
 use crate::pipe::now_ms;
 pub(super) use kind::{Kind, Queued};
 pub(super) use put_off::PutOff;
-pub(super) use reading::{Reading, RestsMs};
+pub(super) use reading::{Reading, RestsMs, settle};
 pub(super) use standing::{PAUSE, Standing};
 pub(super) use told::{AllNews, News, Told, news_of};
 
@@ -48,6 +49,8 @@ pub(super) fn databases(place: &Place) -> Vec<PathBuf> {
         Agent::Kilo => opencode::databases(&place.folder, &["kilo", "opencode"]),
         Agent::Goose => vec![place.folder.join("sessions.db")],
         Agent::Crush => crush::databases(&place.folder),
+        // A folder is looked at as one.
+        Agent::Vibe => vec![place.folder.clone()],
         _ => Vec::new(),
     }
 }
@@ -58,6 +61,7 @@ pub(super) fn open(agent: Agent, path: &Path) -> Option<Box<dyn Store>> {
         Agent::OpenCode | Agent::Kilo => Some(Box::new(OpenCode::new(agent, path))),
         Agent::Goose => Some(Box::new(Goose::new(path))),
         Agent::Crush => Some(Box::new(Crush::new(path))),
+        Agent::Vibe => Some(Box::new(Vibe::new(path))),
         _ => None,
     }
 }
@@ -82,6 +86,11 @@ pub(super) trait Store: Debug + Send {
 
     /// What is not read of what lies there, where that is so.
     fn not_read(&self) -> Option<&'static str>;
+
+    /// When something was written last, Unix epoch in milliseconds, where that is not what its file says.
+    fn changed_ms(&self) -> Option<i64> {
+        None
+    }
 
     /// Reads one slice of what is new; whether there is more, and what is to be told.
     ///
@@ -124,7 +133,11 @@ pub(super) fn seen(path: &Path) -> Seen {
 
 /// How long nothing was written.
 pub(super) fn rests(seen: Seen) -> Duration {
-    let ms = now_ms().saturating_sub(changed_ms(seen));
+    rests_since(changed_ms(seen))
+}
+
+pub(super) fn rests_since(changed_ms: i64) -> Duration {
+    let ms = now_ms().saturating_sub(changed_ms);
     Duration::from_millis(u64::try_from(ms).unwrap_or_default())
 }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use chat_event::ChatEvent;
 
 use super::beside::{Told, held_long, leave_removed, tell};
+use super::note::is_title;
 use super::session::{Session, Trouble};
 use super::{
     Follow, HELD_LONG, Known, LONGEST_PAUSE, LOOK, MOST_LOADED, QUIET, REST, STEP, TICK, TRY_AGAIN,
@@ -147,6 +148,7 @@ impl Follow {
         if let Some(pause) = pause {
             self.pause(path, pause);
         }
+        self.leave_title(path, &mut events, taker);
         if !more {
             let is_new = !events.is_empty();
             self.end_where_at_rest(path, &mut events);
@@ -199,6 +201,17 @@ impl Follow {
         }
     }
 
+    /// Leaves out what a session is called, where nothing else is told and its log was removed.
+    fn leave_title(&self, path: &Path, events: &mut Vec<ChatEvent>, taker: &mut dyn Taker) {
+        if !events.is_empty()
+            && events.iter().all(is_title)
+            && let Some(session_id) = self.loaded.get(path).and_then(Session::session_id)
+            && !taker.has_log(&session_id)
+        {
+            events.clear();
+        }
+    }
+
     /// Sessions that became quiet, or rest for long.
     pub(super) fn settle(&mut self, taker: &mut dyn Taker) {
         let at_ms = now_ms();
@@ -243,6 +256,7 @@ impl Follow {
             all.append(&mut events);
             events = all;
         }
+        session.name_left(&mut events, taker);
         let n_events = events.len();
         let told = match (session.session_id(), session.dialect()) {
             (Some(session_id), Some(dialect)) if n_events > 0 => {

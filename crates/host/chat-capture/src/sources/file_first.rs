@@ -15,10 +15,11 @@ const LOOK: Duration = Duration::from_millis(50);
 const MOST_LOOKS: u32 = 40;
 
 /// What who follows reads.
-const FOLLOWED: [Dialect; 5] = [
+const FOLLOWED: [Dialect; 6] = [
     Dialect::ClaudeTranscript,
     Dialect::CodexRollout,
     Dialect::GeminiChat,
+    Dialect::Kimi,
     Dialect::OpenCodeEvents,
     Dialect::PiSession,
 ];

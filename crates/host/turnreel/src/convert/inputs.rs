@@ -144,7 +144,8 @@ fn sessions(folder: &Path, files: Vec<PathBuf>) -> Vec<Input> {
     group.join_called(|path| caller_of(&folder.join(path)));
     for parts in group.sessions {
         // A session without its own file shows in its agents' alone; one without those is none.
-        if parts.agents.is_empty() && (parts.main.is_none() || parts.results.is_empty()) {
+        let is_one_file = parts.results.is_empty() && parts.note.is_none();
+        if parts.agents.is_empty() && (parts.main.is_none() || is_one_file) {
             continue;
         }
         let path = folder.join(parts.main.as_ref().unwrap_or(&parts.name));
@@ -182,6 +183,7 @@ fn paths_of(parts: &SessionParts) -> impl Iterator<Item = &str> {
         .into_iter()
         .chain(agents)
         .chain(results)
+        .chain(parts.note.as_deref())
 }
 
 fn is_link(path: &Path) -> bool {

@@ -227,7 +227,7 @@ fn the_exit_says_what_could_not_be_read() {
     let why = format!("not a session log: line 1 is plain text: {notes}\n");
     assert!(told.contains(&why), "{told}");
     let help = text(&convert(&["--help"]).stdout);
-    assert!(help.contains("claude-transcript, "), "{help}");
+    assert!(help.contains("claude-transcript,"), "{help}");
     let good = session("codex-exec/input.exec.jsonl");
     assert_eq!(convert(&[notes, &good]).status.code(), Some(1));
     assert_eq!(convert(&["/does/not/exist"]).status.code(), Some(2));

@@ -43,6 +43,11 @@ fn what_is_told_is_what_is_converted_however_the_file_was_written() {
             "input.session.jsonl",
             ".factory/sessions/-home-dev-demo/0b9b6d0a-5b7e-4d1c-9f0a-3c2e6a1d7f02.jsonl",
         ),
+        (
+            "copilot-session",
+            "input.session.jsonl",
+            ".copilot/session-state/c155ac26-d79d-4393-be78-a70066617089/events.jsonl",
+        ),
     ] {
         let home = Home::new();
         let bytes = story(story_name, file).into_bytes();

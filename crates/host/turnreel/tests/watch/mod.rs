@@ -1,6 +1,7 @@
 //! Following agents' files and databases as they are written.
 
 mod cline;
+mod copilot;
 mod crush;
 mod databases;
 mod droid;
@@ -11,6 +12,7 @@ mod goose;
 mod grok;
 mod hostile;
 mod kilo;
+mod kimi;
 mod opencode;
 mod qwen;
 mod removed;

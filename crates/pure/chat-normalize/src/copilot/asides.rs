@@ -2,20 +2,24 @@
 
 use chat_event::Extra;
 use chat_event::payload::{Compaction, SessionStart};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{Copilot, FORMAT};
 use crate::emit::{Emitter, Place};
+use crate::facts::guessed;
 use crate::value::{count_of, is_true, str_of, text_of};
 
 /// What the program says of itself, its tools and its servers, or says elsewhere; their kinds begin so.
-const PLUMBING: [&str; 47] = [
+const PLUMBING: [&str; 66] = [
+    "agent.interrupted",
+    "assistant.fusion_phase_",
     "assistant.idle",
     "assistant.intent",
     "assistant.message_start",
     "assistant.server_tool_progress",
     "assistant.streaming_delta",
     "assistant.turn_end",
+    "assistant.turn_retry",
     "assistant.turn_start",
     "auto_mode_switch.",
     "capabilities.",
@@ -28,35 +32,63 @@ const PLUMBING: [&str; 47] = [
     "mcp.",
     "mcp_app.",
     "pending_messages.",
+    "permission.assentDetected",
+    "permission.carriedForward",
+    "permission.contextualAuthorization",
+    "permission.messageAuthorization",
+    "prompt_cache_break",
     "sampling.",
+    "sandbox.decision",
     "session.auto_mode_resolved",
+    "session.auto_tier_",
     "session.autopilot_objective_changed",
+    "session.autopilot_stopped",
     "session.background_tasks_changed",
-    "session.binary_asset",
     "session.canvas.",
+    "session.completion_receipt",
     "session.custom_agents_updated",
     "session.custom_notification",
     "session.extensions",
+    "session.fusion_",
+    "session.indexed_search",
+    "session.managed_plugin_progress",
     "session.managed_settings_",
     "session.mcp_server",
+    "session.memory_changed",
+    "session.mode_notice_delivered",
+    "session.permission_recovery",
     "session.permissions_changed",
     "session.plan_changed",
+    "session.quota_observation",
     "session.remote_steerable_changed",
+    "session.request_body_compression_disabled",
     "session.schedule_",
     "session.session_limits_changed",
     "session.skills_loaded",
     "session.todos_changed",
-    "session.tools_updated",
     "session.truncation",
     "session.usage_checkpoint",
     "session.usage_info",
     "session.workspace_file_changed",
     "session_limits_exhausted.",
-    "subagent.",
+    "skill.context_delivered",
     "system.message",
     "tool.user_requested",
     "tool_search.",
     "ui.",
+    "workflow.",
+];
+
+/// Kinds that tell what the session is.
+const FACTS: [&str; 7] = [
+    "session.start",
+    "session.resume",
+    "session.model_change",
+    "session.title_changed",
+    "session.context_changed",
+    "session.mode_changed",
+    // A run prints no start, and names its model here.
+    "session.tools_updated",
 ];
 
 impl Copilot {
@@ -67,18 +99,20 @@ impl Copilot {
         place: &Place,
         kind: &str,
         event: &Value,
+        is_agents: bool,
     ) {
         let data = event.get("data").unwrap_or(&Value::Null);
         let notice = match kind {
-            "session.start"
-            | "session.resume"
-            | "session.model_change"
-            | "session.title_changed"
-            | "session.context_changed"
-            | "session.mode_changed" => {
-                self.stopped |= matches!(kind, "session.start" | "session.resume");
+            // A sub-agent's model is not the session's.
+            _ if is_agents && FACTS.contains(&kind) => return emitter.pass_over(kind),
+            _ if FACTS.contains(&kind) => {
+                if matches!(kind, "session.start" | "session.resume") {
+                    self.stopped = true;
+                    self.agents.all_rest(emitter);
+                }
                 return self.facts(emitter, data);
             }
+            _ if kind.starts_with("subagent.") => return self.agent(emitter, kind, event),
             "session.snapshot_rewind" => {
                 return self.rewound(emitter, text_of(data, "upToEventId").unwrap_or(""));
             }
@@ -104,13 +138,29 @@ impl Copilot {
                 Some(summary) => format!("the task is done: {summary}"),
                 None => return emitter.pass_over(kind),
             },
-            "skill.invoked" => format!("skill {}", str_of(data, "name").unwrap_or("")),
-            "session.handoff" => "the session was handed off".to_owned(),
-            "session.info" | "system.notification" => {
-                let keys = ["message", "content"];
-                let text = keys.iter().find_map(|key| text_of(data, key));
-                text.unwrap_or("").to_owned()
+            "skill.invoked" | "skill.invoked_ref" => {
+                format!("skill {}", str_of(data, "name").unwrap_or(""))
             }
+            "session.handoff" => "the session was handed off".to_owned(),
+            "session.info" => match text_of(data, "infoType") {
+                // The turns behind stand in the file no more: who knows them says which those were (`follow`).
+                Some("rewind") => {
+                    let text = text_of(data, "message").unwrap_or("the user went back");
+                    return emitter.set_back(text, Vec::new());
+                }
+                // They are said elsewhere: of the request that failed, of the turn, of the call.
+                Some("model_retry" | "cancellation" | "file_created") => {
+                    return emitter.pass_over("session.info that says nothing new");
+                }
+                _ => str_of(data, "message").unwrap_or("").to_owned(),
+            },
+            "system.notification" => {
+                let text = str_of(data, "content").unwrap_or("").trim();
+                let within = text.strip_prefix("<system_notification>");
+                let within = within.and_then(|it| it.strip_suffix("</system_notification>"));
+                within.unwrap_or(text).trim().to_owned()
+            }
+            "session.model_deselected" => "the model was deselected".to_owned(),
             "session.warning" => {
                 let text = str_of(data, "message").unwrap_or("");
                 emitter.notice("warning", place, "copilot", text);
@@ -126,21 +176,30 @@ impl Copilot {
 
     fn facts(&mut self, emitter: &mut Emitter, data: &Value) {
         let context = data.get("context").unwrap_or(data);
-        let model = text_of(data, "selectedModel").or_else(|| text_of(data, "newModel"));
+        let models = ["selectedModel", "newModel", "model"];
+        let model = models.iter().find_map(|key| text_of(data, key));
         let version = text_of(data, "copilotVersion");
+        // What it is called stands beside the file.
+        let title = (data.get("sessionId").is_some())
+            .then(|| self.title.take())
+            .flatten();
+        let cwd = text_of(context, "cwd").map(str::to_owned);
+        // A run says its model first, and nothing of where it works.
+        let is_silent = cwd.is_none() && !self.track.facts.begun();
+        let started_in = self.cwd.take().filter(|_| is_silent);
+        let mut rest = guessed(started_in.as_ref());
         let facts = SessionStart {
             agent: version.map(|version| format!("Copilot CLI {version}")),
             native_id: text_of(data, "sessionId").map(str::to_owned),
             model: model.map(str::to_owned),
-            cwd: text_of(context, "cwd").map(str::to_owned),
-            title: text_of(data, "title").map(str::to_owned),
+            cwd: cwd.or(started_in),
+            title: text_of(data, "title").map(str::to_owned).or(title),
             git_branch: text_of(context, "branch").map(str::to_owned),
             provider: Some("copilot".to_owned()),
             ..SessionStart::default()
         };
         let mode = text_of(data, "newMode");
-        let mode = mode.map(|mode| ("mode".to_owned(), Value::from(mode)));
-        let rest: Map<String, Value> = mode.into_iter().collect();
+        rest.extend(mode.map(|mode| ("mode".to_owned(), Value::from(mode))));
         self.track.facts.say(emitter, facts, rest);
     }
 

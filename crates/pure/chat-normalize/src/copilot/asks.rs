@@ -1,4 +1,7 @@
 //! What Copilot CLI asks a person: leave for a call, a question, a form, whether a plan is to be carried out.
+//!
+//! Of questions and plans a file keeps the call alone (`ask_user`, `exit_plan_mode`), which waits until it is answered, and
+//! since 1.0.102 the answer (`human_response.recorded`). What a run prints says the same in `….requested` and `….completed`.
 
 use std::collections::BTreeMap;
 
@@ -6,19 +9,77 @@ use chat_event::Extra;
 use chat_event::payload::{
     PermissionRequest, PermissionResolved, Question, QuestionOption, QuestionRequest,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::Copilot;
+use super::{Copilot, FORMAT};
 use crate::ask::Ask;
 use crate::emit::Emitter;
 use crate::form;
 use crate::value::{is_true, list_of, str_of, text_of};
 use crate::words::one_line;
 
-/// By the ids that the source gives them.
+/// By the ids that the source gives them; those that a call stands for, by its id.
 pub(super) type Asks = BTreeMap<String, Ask>;
 
+/// Under which id a call's question waits.
+fn of_call(call: &str) -> String {
+    format!("{call}-ask")
+}
+
 impl Copilot {
+    /// `tool.execution_start`: the call of a tool that asks a person.
+    pub(super) fn asks_by_call(&mut self, emitter: &mut Emitter, data: &Value) {
+        let args = data.get("arguments").unwrap_or(&Value::Null);
+        let call = text_of(data, "toolCallId").unwrap_or("");
+        if self.track.waiting(call).is_none() || self.asks.contains_key(&of_call(call)) {
+            return;
+        }
+        let asked = json!({
+            "requestId": of_call(call),
+            "toolCallId": call,
+            "question": args.get("question"),
+            "choices": args.get("choices"),
+            "message": args.get("message"),
+            "requestedSchema": args.get("requestedSchema"),
+            "summary": args.get("summary"),
+        });
+        match text_of(data, "toolName") {
+            Some("ask_user") => self.asks_question(emitter, &asked),
+            Some("exit_plan_mode") => self.asks_leave(emitter, &asked),
+            _ => {}
+        }
+    }
+
+    /// The call has its result: what it asked was answered, or nobody was there.
+    pub(super) fn asks_end(&mut self, emitter: &mut Emitter, call: &str, is_answered: bool) {
+        let Some(ask) = self.asks.remove(&of_call(call)) else {
+            return;
+        };
+        match (ask.is_question, is_answered) {
+            (true, true) => ask.close_question(emitter, None, "answered"),
+            (_, false) => ask.expire(emitter),
+            (false, true) => Self::answer_leave(emitter, &ask, &json!({"approved": true})),
+        }
+    }
+
+    /// `human_response.recorded`: what a person answered, as a file keeps it.
+    pub(super) fn responds(&mut self, emitter: &mut Emitter, kind: &str, event: &Value) {
+        let data = event.get("data").unwrap_or(&Value::Null);
+        let asked = of_call(text_of(data, "toolCallId").unwrap_or(""));
+        let native = text_of(data, "requestId").unwrap_or("");
+        let Some(ask) = self
+            .asks
+            .remove(&asked)
+            .or_else(|| self.asks.remove(native))
+        else {
+            return emitter.raw(&self.track.place(), FORMAT, kind, event);
+        };
+        let response = data.get("response").unwrap_or(&Value::Null);
+        match ask.is_question {
+            true => Self::answer_question(emitter, ask, response),
+            false => Self::answer_leave(emitter, &ask, response),
+        }
+    }
     /// `permission.requested` and `exit_plan_mode.requested`.
     pub(super) fn asks_leave(&mut self, emitter: &mut Emitter, data: &Value) {
         let asked = data.get("permissionRequest").unwrap_or(data);
@@ -99,6 +160,13 @@ impl Copilot {
         is_question: bool,
     ) -> Option<&Ask> {
         let native = text_of(data, "requestId").unwrap_or("").to_owned();
+        let call = of_call(text_of(data, "toolCallId").unwrap_or(""));
+        if native != call
+            && let Some(ask) = self.asks.remove(&call)
+        {
+            // The call asked it already.
+            self.asks.insert(native.clone(), ask);
+        }
         if self.asks.contains_key(&native) {
             emitter.pass_over("what is asked again");
             return None;
@@ -116,17 +184,24 @@ impl Copilot {
         let Some(ask) = self.asks.remove(text_of(data, "requestId").unwrap_or("")) else {
             return emitter.pass_over("an answer to nothing");
         };
-        if ask.is_question {
-            let answer = ["answer", "content"].iter().find_map(|key| data.get(*key));
-            let answer = answer.filter(|answer| !answer.is_null());
-            let declined = matches!(str_of(data, "action"), Some("decline" | "cancel"));
-            let outcome = match (answer, declined) {
-                (_, true) | (None, _) => "rejected",
-                (Some(_), false) => "answered",
-            };
-            return ask.close_question(emitter, answer, outcome);
+        match ask.is_question {
+            true => Self::answer_question(emitter, ask, data),
+            false => Self::answer_leave(emitter, &ask, data.get("result").unwrap_or(data)),
         }
-        let result = data.get("result").unwrap_or(data);
+    }
+
+    fn answer_question(emitter: &mut Emitter, ask: Ask, said: &Value) {
+        let answer = ["answer", "content"].iter().find_map(|key| said.get(*key));
+        let answer = answer.filter(|answer| !answer.is_null());
+        let declined = matches!(str_of(said, "action"), Some("decline" | "cancel"));
+        let outcome = match (answer, declined) {
+            (_, true) | (None, _) => "rejected",
+            (Some(_), false) => "answered",
+        };
+        ask.close_question(emitter, answer, outcome);
+    }
+
+    fn answer_leave(emitter: &mut Emitter, ask: &Ask, result: &Value) {
         let (decision, scope, by) = match str_of(result, "kind") {
             Some("approved") => ("allow", "once", "user"),
             Some("approved-for-session") => ("allow", "session", "user"),

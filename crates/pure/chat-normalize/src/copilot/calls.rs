@@ -9,8 +9,9 @@ use super::{Copilot, FORMAT};
 use crate::codex::of_patch_text;
 use crate::edit::{file_edit, named_edit, shown_path};
 use crate::emit::Emitter;
+use crate::tool::attached;
 use crate::track::{Call, NewCall, tool_error};
-use crate::value::{count_of, str_of, text_of};
+use crate::value::{count_of, list_of, str_of, text_of};
 use crate::words::{counted, one_line};
 
 impl Copilot {
@@ -34,7 +35,15 @@ impl Copilot {
             Some(args) => args.clone(),
             None => Value::Null,
         };
-        let keys = ["command", "path", "pattern", "url", "description"];
+        let keys = [
+            "command",
+            "path",
+            "pattern",
+            "url",
+            "description",
+            "agent_id",
+            "shellId",
+        ];
         let shown = keys.iter().find_map(|key| text_of(&args, key)).or(title);
         let new = NewCall {
             id,
@@ -52,9 +61,11 @@ impl Copilot {
         let told = data.get("result").unwrap_or(&Value::Null);
         let content = str_of(told, "content").unwrap_or("");
         let failed = data.get("success").and_then(Value::as_bool) == Some(false);
-        let why = data
-            .get("error")
-            .and_then(|error| text_of(error, "message"));
+        let error = data.get("error").unwrap_or(&Value::Null);
+        let why = text_of(error, "message");
+        let code = text_of(error, "code");
+        let code = code.filter(|code| matches!(*code, "rejected" | "denied" | "interrupted"));
+        let code = code.unwrap_or("error");
         let metrics = data
             .get("toolTelemetry")
             .and_then(|telemetry| telemetry.get("metrics"))
@@ -63,10 +74,19 @@ impl Copilot {
             (self.track.waiting(id)).is_some_and(|call| kind_of(&call.name) == "execute");
         let (said, exit_code) = exited(content).filter(|_| is_command).unzip();
         let said = said.unwrap_or(content);
+        let execution = data.get("shellExecution").unwrap_or(&Value::Null);
+        let exit_code = execution
+            .get("exitCode")
+            .and_then(Value::as_i64)
+            .or(exit_code);
         let n_lines = said.trim_end().lines().count();
+        let images = list_of(told, "binaryResultsForLlm").iter();
+        let images = images.map(|image| self.attached(image)).collect();
+        self.asks_end(emitter, id, !failed);
+        self.printed.forget(id);
         let result = ToolResult {
-            result: Json::string(content),
-            error: failed.then(|| tool_error("error", why.unwrap_or(content))),
+            result: Json::string(said),
+            error: failed.then(|| tool_error(code, why.unwrap_or(content))),
             exit_code,
             summary: match n_lines {
                 0 => None,
@@ -75,6 +95,7 @@ impl Copilot {
             }
             .filter(|_| !failed),
             duration_ms: count_of(metrics, "durationMs"),
+            extra: attached(images),
             ..ToolResult::default()
         };
         let Some(call) = self.track.result(emitter, id, result) else {
@@ -118,14 +139,15 @@ impl Copilot {
     }
 }
 
-/// What a command said before the line that tells its exit code, and that code.
+/// What a command said before the line that tells its exit code, and that code: `<exited with exit code 3>`, and since 1.0.102
+/// `<shellId: 0 completed with exit code 3>`.
 fn exited(content: &str) -> Option<(&str, i64)> {
     let content = content.trim_end();
     let (said, last) = content.rsplit_once('\n').unwrap_or(("", content));
-    let code = last
-        .strip_prefix("<exited with exit code ")?
-        .strip_suffix('>')?;
-    Some((said, code.parse().ok()?))
+    let (begin, code) = last.strip_suffix('>')?.rsplit_once(" with exit code ")?;
+    let shell = begin.strip_prefix("<shellId: ");
+    let is_marker = begin == "<exited" || shell.is_some_and(|it| it.ends_with(" completed"));
+    Some((said, code.parse().ok().filter(|_| is_marker)?))
 }
 
 /// The kind of a tool, after `design/events.md`.
@@ -134,9 +156,10 @@ fn kind_of(name: &str) -> &'static str {
         "view" | "read" | "read_file" => "read",
         "edit" | "create" | "str_replace" | "write" | "apply_patch" => "edit",
         "grep" | "glob" | "rg" => "search",
-        "bash" | "shell" | "powershell" | "read_bash" | "write_bash" | "stop_bash" => "execute",
+        "bash" | "shell" | "powershell" | "read_bash" | "write_bash" | "stop_bash"
+        | "list_bash" => "execute",
         "web_fetch" | "fetch" | "web_search" => "fetch",
-        "task" => "agent",
+        "task" | "read_agent" | "list_agents" | "write_agent" => "agent",
         "update_todo" | "exit_plan_mode" => "plan",
         _ => "other",
     }

@@ -1,16 +1,21 @@
 //! What a run prints while it works (`copilot -p … --output-format json`) and no file keeps: texts and thoughts piece by piece,
-//! what calls are written as and print, the tokens of each answer.
+//! what calls are written as and print.
+//!
+//! `tool.execution_partial_result` says all that a call printed so far, each time; where `tool.shell_output` says the pieces,
+//! they count.
+
+use std::collections::BTreeMap;
 
 use chat_event::Payload;
 use chat_event::payload::{
-    AssistantChunk, Progress, ThinkingChunk, ToolInputChunk, ToolOutputChunk, Usage,
+    AssistantChunk, Progress, ThinkingChunk, ThinkingDone, ToolInputChunk, ToolOutputChunk,
 };
 use serde_json::Value;
 
 use super::Copilot;
 use crate::emit::{Emitter, Place, hash};
 use crate::track::{text_in, thought_in};
-use crate::value::{count_of, str_of, text_of};
+use crate::value::{str_of, text_of};
 
 /// A text or a thought that is not whole.
 #[derive(Debug)]
@@ -19,19 +24,50 @@ pub(super) struct Open {
     text: String,
 }
 
-/// The tokens that an answer says it wrote; where the whole figures follow, those are told.
-#[derive(Debug)]
-pub(super) struct Written {
-    id: String,
-    place: Place,
-    usage: Usage,
-    time_ms: i64,
+/// What calls that run printed so far, by their ids: a source may tell all of it each time.
+#[derive(Debug, Default)]
+pub(super) struct Printed(BTreeMap<String, Told>);
+
+/// Of one call.
+#[derive(Debug, Default)]
+struct Told {
+    /// How long it is, and its hash.
+    len: usize,
+    hash: u64,
+    /// What comes new is told by `tool.shell_output`.
+    in_pieces: bool,
+}
+
+impl Printed {
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    pub(super) fn forget(&mut self, call: &str) {
+        self.0.remove(call);
+    }
+
+    /// What is new in all that a call printed. Where that does not begin with what was told, it is a piece of its own, as
+    /// 1.0.77 told them.
+    fn new_in<'t>(&mut self, call: &str, all: &'t str) -> &'t str {
+        let told = self.0.entry(call.to_owned()).or_default();
+        let begins_so = all
+            .get(..told.len)
+            .is_some_and(|start| hash(start.as_bytes()) == told.hash);
+        let new = match told.in_pieces {
+            true => "",
+            false if told.len > 0 && begins_so => &all[told.len..],
+            false => all,
+        };
+        (told.len, told.hash) = (all.len(), hash(all.as_bytes()));
+        new
+    }
 }
 
 impl Copilot {
     /// `assistant.message_delta` and `assistant.reasoning_delta`.
     pub(super) fn piece(&mut self, emitter: &mut Emitter, id: &str, thinks: bool, data: &Value) {
-        self.track.need_turn(emitter, id);
+        self.need_turn(emitter, id);
         let delta = str_of(data, "deltaContent").unwrap_or("").to_owned();
         let key = if thinks { "reasoningId" } else { "messageId" };
         let response = text_of(data, key).unwrap_or("answer");
@@ -82,7 +118,13 @@ impl Copilot {
         self.thought = now;
         match self.thinking.take() {
             Some(open) => {
-                thought_in(emitter, &open.place, 0, text, false);
+                // Where its pieces stand, under the id that it has in a file.
+                let done = ThinkingDone {
+                    text: text.to_owned(),
+                    part: Some(0),
+                    ..ThinkingDone::default()
+                };
+                emitter.add_as(&format!("{response}:thinking0"), &open.place, done);
             }
             None => self.track.thought(emitter, response, 0, text, false),
         }
@@ -109,63 +151,13 @@ impl Copilot {
         }
     }
 
-    /// The tokens that an answer wrote: told with what comes next, which may be all of its figures.
-    pub(super) fn wrote(&mut self, emitter: &Emitter, response: &str, data: &Value) {
-        let Some(output_tokens) = count_of(data, "outputTokens").filter(|n| *n > 0) else {
-            return;
-        };
-        let usage = Usage {
-            scope: "response".to_owned(),
-            output_tokens,
-            model: text_of(data, "model").map(str::to_owned),
-            ..Usage::default()
-        };
-        self.written = Some(Written {
-            id: format!("{response}:usage"),
-            place: self.track.place().in_response(response),
-            usage,
-            time_ms: emitter.time_ms,
-        });
-    }
-
-    /// Tells them, where nothing more was said of them.
-    pub(super) fn tell_written(&mut self, emitter: &mut Emitter) {
-        if let Some(written) = self.written.take() {
-            let now_ms = std::mem::replace(&mut emitter.time_ms, written.time_ms);
-            emitter.add_as(&written.id, &written.place, written.usage);
-            emitter.time_ms = now_ms;
-        }
-    }
-
-    /// `assistant.usage`: the figures of one request to the model.
-    pub(super) fn spent(&mut self, emitter: &mut Emitter, data: &Value) {
-        let read = count_of(data, "cacheReadTokens");
-        let written = count_of(data, "cacheWriteTokens");
-        let in_cache = read.unwrap_or(0).saturating_add(written.unwrap_or(0));
-        let input = count_of(data, "inputTokens").unwrap_or(0);
-        let usage = Usage {
-            scope: "response".to_owned(),
-            input_tokens: input.saturating_sub(in_cache),
-            output_tokens: count_of(data, "outputTokens").unwrap_or(0),
-            cache_read_tokens: read,
-            cache_write_tokens: written,
-            reasoning_tokens: count_of(data, "reasoningTokens"),
-            model: text_of(data, "model").map(str::to_owned),
-            ..Usage::default()
-        };
-        match self.written.take() {
-            Some(written) => emitter.add_as(&written.id, &written.place, usage),
-            None => emitter.add("usage", &self.track.place(), usage),
-        };
-    }
-
     /// `assistant.tool_call_delta`: the model writes a call.
     pub(super) fn input(&mut self, emitter: &mut Emitter, id: &str, data: &Value) {
         let call = text_of(data, "toolCallId").unwrap_or("");
         if self.track.waiting(call).is_some() {
             return emitter.pass_over("arguments of a call that is made");
         }
-        self.track.need_turn(emitter, id);
+        self.need_turn(emitter, id);
         let chunk = ToolInputChunk {
             tool_call_id: self.track.id_of_next(call),
             tool_name: str_of(data, "toolName").unwrap_or("").to_owned(),
@@ -175,31 +167,39 @@ impl Copilot {
         emitter.add("input", &self.track.place(), chunk);
     }
 
-    /// `tool.execution_partial_result` and `tool.execution_progress`: a call that runs says something.
+    /// `tool.execution_partial_result`, `tool.shell_output` and `tool.execution_progress`: a call that runs says something.
     pub(super) fn runs_on(&mut self, emitter: &mut Emitter, data: &Value) {
-        let waiting = self
-            .track
-            .waiting(text_of(data, "toolCallId").unwrap_or(""));
+        let id = text_of(data, "toolCallId").unwrap_or("");
+        let waiting = self.track.waiting(id);
         let Some((call, place)) = waiting.map(|call| (call.id.clone(), call.place.clone())) else {
             return emitter.pass_over("what a call says that does not run");
         };
-        match text_of(data, "progressMessage") {
-            Some(message) => {
-                let progress = Progress {
-                    message: message.to_owned(),
-                    tool_call_id: Some(call),
-                    ..Progress::default()
-                };
-                emitter.add("progress", &place, progress);
-            }
-            None => {
-                let chunk = ToolOutputChunk {
-                    tool_call_id: call,
-                    chunk: str_of(data, "partialOutput").unwrap_or("").to_owned(),
-                    ..ToolOutputChunk::default()
-                };
-                emitter.add("output", &place, chunk);
-            }
+        if let Some(message) = text_of(data, "progressMessage") {
+            let progress = Progress {
+                message: message.to_owned(),
+                tool_call_id: Some(call),
+                ..Progress::default()
+            };
+            emitter.add("progress", &place, progress);
+            return;
         }
+        let new = match data.get("text") {
+            Some(text) => {
+                self.printed.0.entry(id.to_owned()).or_default().in_pieces = true;
+                text.as_str().unwrap_or("")
+            }
+            None => self
+                .printed
+                .new_in(id, str_of(data, "partialOutput").unwrap_or("")),
+        };
+        if new.is_empty() {
+            return emitter.pass_over("what a call printed, again");
+        }
+        let chunk = ToolOutputChunk {
+            tool_call_id: call,
+            chunk: new.to_owned(),
+            ..ToolOutputChunk::default()
+        };
+        emitter.add("output", &place, chunk);
     }
 }

@@ -52,6 +52,8 @@ pub(crate) enum Origin {
 #[derive(Clone, Copy)]
 pub(crate) enum Sessions {
     One,
+    /// One that the source names at its end, if it does: the beginnings of all are the same.
+    NamedLate,
     /// One after the other: what each value says of the session it stands in.
     InTurn(fn(&Value) -> Naming<'_>),
     /// Several at once: who tells them apart.

@@ -4,7 +4,7 @@
 //!
 //! | what comes | read next |
 //! |---|---|
-//! | the beginning | what was written beside agents' files; then the session's own file |
+//! | the beginning | what was written beside agents' files, and what is noted of the session; then its own file |
 //! | the result of a call that started an agent | the agent's file, put before that result |
 //! | the word that an agent in the background is over | its file, put before that: it worked beside its caller until then |
 //! | a result that refers to a file of its own | that file, put in the place of what stood for it |
@@ -16,6 +16,7 @@
 mod agents;
 mod calls;
 mod metas;
+mod note;
 mod results;
 mod written;
 
@@ -24,7 +25,7 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use chat_event::{ChatEvent, Payload};
 
 use super::source::Source;
-use super::{AgentPart, SessionParts};
+use super::{AgentPart, SessionParts, kimi_session_at};
 use crate::cline::TaskLine;
 use crate::detect::NotASession;
 use crate::dialect::Dialect;
@@ -32,6 +33,7 @@ use crate::emit::Report;
 use crate::reader::{Context, SessionReader};
 use calls::AgentCalls;
 use metas::{Meta, Metas};
+use note::Note;
 pub use results::result_file;
 use results::{LargeResult, ResultFiles};
 use written::Written;
@@ -64,6 +66,8 @@ pub struct FolderReader {
     context: Context,
     main: Option<String>,
     metas: Metas,
+    /// What is noted beside the session's own file.
+    note: Option<Note>,
     /// Agents' files that were not read, by the agent's id.
     agents: BTreeMap<String, AgentPart>,
     /// Agents that write a compaction's summary.
@@ -104,6 +108,13 @@ impl FolderReader {
         if let Some(main) = parts.main.as_deref().filter(|_| context.agent.is_none()) {
             context.agent = TaskLine::agent_at(main).map(str::to_owned);
         }
+        let called = parts.main.as_deref().and_then(kimi_session_at);
+        if let Some(called) = called.filter(|_| context.session_id.is_none()) {
+            context.session_id = Some(called.to_owned());
+            context.native_id = Some(called.to_owned());
+        }
+        // Who reads the note itself has told what it says.
+        let note = parts.note.filter(|_| context.title.is_none());
         let metas = Metas::of(&parts.agents);
         let mut agents = BTreeMap::new();
         for agent in parts.agents {
@@ -122,6 +133,7 @@ impl FolderReader {
             context,
             main: parts.main,
             metas,
+            note: note.map(Note::new),
             agents,
             unnamed: HashSet::new(),
             calls: AgentCalls::default(),
@@ -144,7 +156,9 @@ impl FolderReader {
     /// What to read next; `None` when all is read.
     pub fn wants(&self) -> Option<Want<'_>> {
         let of_result = || self.result.as_ref().map(LargeResult::wants);
-        if let Some(want) = self.metas.wants().or_else(of_result) {
+        let of_note = || self.note.as_ref().map(Note::wants);
+        let before = self.metas.wants().or_else(of_note);
+        if let Some(want) = before.or_else(of_result) {
             return Some(want);
         }
         self.sources.last().map(|source| Want {
@@ -168,6 +182,10 @@ impl FolderReader {
         if !self.metas.is_empty() {
             let meta = self.metas.push(bytes);
             self.take_meta(meta);
+        } else if let Some(note) = &mut self.note {
+            if note.push(bytes) {
+                self.end_note();
+            }
         } else if let Some(large) = &mut self.result {
             if large.push(bytes) {
                 self.end_result(out);
@@ -205,6 +223,8 @@ impl FolderReader {
         if !self.metas.is_empty() {
             let meta = self.metas.skip();
             self.take_meta(meta);
+        } else if self.note.is_some() {
+            self.end_note();
         } else if let Some(large) = self.result.take() {
             self.emit(large.unfilled(), out);
         } else if let Some(source) = self.sources.last_mut() {
@@ -243,10 +263,18 @@ impl FolderReader {
     }
 
     fn started(mut self) -> Self {
-        if self.metas.is_empty() {
+        if self.metas.is_empty() && self.note.is_none() {
             self.begin();
         }
         self
+    }
+
+    /// What is noted of the session is read, or cannot be.
+    fn end_note(&mut self) {
+        if let Some(said) = self.note.take() {
+            said.tell(&mut self.context);
+        }
+        self.begin();
     }
 
     fn begin(&mut self) {
@@ -272,7 +300,7 @@ impl FolderReader {
                 self.unnamed.insert(meta.agent_id);
             }
         }
-        if self.metas.is_empty() {
+        if self.metas.is_empty() && self.note.is_none() {
             self.begin();
         }
     }

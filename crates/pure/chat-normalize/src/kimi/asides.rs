@@ -5,12 +5,12 @@ use serde_json::{Map, Value};
 
 use super::{FORMAT, Kimi};
 use crate::emit::Emitter;
-use crate::value::{count_of, str_of, text_of};
+use crate::value::{str_of, text_of};
 
 /// The program's own accounts, which say nothing that is not said elsewhere; their kinds begin so.
 const PLUMBING: [&str; 24] = [
     "agent.",
-    "context.append_message",
+    "context.undone",
     "cron.",
     "file_history.",
     "forked",
@@ -41,22 +41,16 @@ impl Kimi {
         let place = self.track.place();
         let notice = match kind {
             "metadata" => {
-                self.tells_ends |= text_of(line, "protocol_version").is_some_and(tells_ends);
+                self.turns.tells_ends |= text_of(line, "protocol_version").is_some_and(tells_ends);
                 return self.facts(emitter, line);
             }
             "config.update" | "profile.bind" | "tools.set_active_tools" | "permission.set_mode" => {
                 return self.facts(emitter, line);
             }
-            "context.undo" => {
-                let n_turns = count_of(line, "count").unwrap_or(1);
-                let n_turns = usize::try_from(n_turns).unwrap_or(usize::MAX);
-                let left = self.standing.leave(n_turns);
-                return emitter.went_back(n_turns, left);
-            }
             "context.clear" => {
-                return emitter.cleared(self.standing.leave(usize::MAX));
+                return emitter.cleared(self.turns.leave_all());
             }
-            "llm.request" if self.asks_again(emitter, text_of(line, "attempt")) => return,
+            "llm.request" => return self.requested(emitter, line),
             "plan_mode.enter" => "Plan mode began".to_owned(),
             "plan_mode.exit" | "plan_mode.cancel" => "Plan mode ended".to_owned(),
             "swarm_mode.enter" => "Swarm mode began".to_owned(),
@@ -89,22 +83,77 @@ impl Kimi {
         true
     }
 
+    /// `llm.request`: it alone has the name of the model that is asked.
+    fn requested(&mut self, emitter: &mut Emitter, line: &Value) {
+        if str_of(line, "kind").is_none_or(|kind| kind == "loop")
+            && let Some(model) = text_of(line, "model")
+        {
+            self.named.model = Some(model.to_owned());
+            let facts = SessionStart {
+                model: Some(model.to_owned()),
+                ..self.who()
+            };
+            self.track.facts.say(emitter, facts, Map::new());
+        }
+        if !self.asks_again(emitter, text_of(line, "attempt")) {
+            emitter.pass_over("llm.request");
+        }
+    }
+
+    fn who(&self) -> SessionStart {
+        SessionStart {
+            agent: Some("Kimi Code".to_owned()),
+            native_id: self.native_id.clone(),
+            provider: Some(FORMAT.to_owned()),
+            ..SessionStart::default()
+        }
+    }
+
     fn facts(&mut self, emitter: &mut Emitter, line: &Value) {
         let disclosed = line.get("environmentDisclosure").unwrap_or(&Value::Null);
         let cwd = text_of(line, "cwd").or_else(|| text_of(disclosed, "cwd"));
         let tools = line.get("names").or_else(|| line.get("activeToolNames"));
         let facts = SessionStart {
-            agent: Some("Kimi Code".to_owned()),
-            provider: Some("kimi".to_owned()),
-            model: text_of(line, "modelAlias").map(str::to_owned),
+            model: self.named.alias(text_of(line, "modelAlias")),
             cwd: cwd.map(str::to_owned),
             tools: tools.filter(|tools| tools.is_array()).map(Into::into),
-            ..SessionStart::default()
+            ..self.who()
         };
-        let mode = text_of(line, "mode");
-        let mode = mode.map(|mode| ("permissionMode".to_owned(), Value::from(mode)));
-        let rest: Map<String, Value> = mode.into_iter().collect();
+        let told = [
+            ("permissionMode", text_of(line, "mode")),
+            ("thinkingLevel", text_of(line, "thinkingEffort")),
+        ];
+        let told = told.into_iter();
+        let told = told.filter_map(|(name, said)| Some((name.to_owned(), Value::from(said?))));
+        let rest: Map<String, Value> = told.collect();
         self.track.facts.say(emitter, facts, rest);
+    }
+}
+
+/// What the model is called.
+#[derive(Debug, Default)]
+pub(super) struct Named {
+    /// As the user's settings name it.
+    alias: Option<String>,
+    /// As its provider does, once it was asked.
+    model: Option<String>,
+}
+
+impl Named {
+    pub(super) fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
+    /// The model by the name that the settings have for it, where nothing better is known of that.
+    fn alias(&mut self, alias: Option<&str>) -> Option<String> {
+        // It stands for what the environment names.
+        let alias = alias.filter(|alias| *alias != "__kimi_env_model__")?;
+        if self.alias.as_deref() == Some(alias) {
+            return None;
+        }
+        self.alias = Some(alias.to_owned());
+        self.model = None;
+        self.alias.clone()
     }
 }
 

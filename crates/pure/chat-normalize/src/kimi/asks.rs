@@ -41,7 +41,7 @@ impl Kimi {
             let asked = QuestionRequest {
                 answerable: None,
                 request_id: request_id.clone(),
-                tool_call_id: call.map(|call| self.track.id_of_next(call)),
+                tool_call_id: call.map(|call| self.track.id_of_next(&self.own(call))),
                 questions: questions.collect(),
                 extra: Extra::default(),
             };
@@ -103,7 +103,7 @@ impl Kimi {
         call: &str,
         request: &Value,
     ) -> String {
-        let call_id = self.track.id_of_next(call);
+        let call_id = self.track.id_of_next(&self.own(call));
         // Leave for a call may be asked for again.
         let request_id = self.track.numbered(&format!("{call_id}:ask"));
         let asked = PermissionRequest {

@@ -38,6 +38,60 @@ fn what_is_told_outside_of_a_turn_is_told_within_no_call() {
 }
 
 #[test]
+fn what_the_program_says_to_itself_is_no_news() {
+    let lines = [
+        event(0, "session.start", json!({"sessionId": "s1"})),
+        event(1, "model.messages_snapshot", json!({"messages": []})),
+        passing(2, "model.call_finished", json!({"outcome": "success"})),
+        passing(3, "session.autopilot_stopped", json!({})),
+        event(4, "session.mode_notice_delivered", json!({"mode": "plan"})),
+        passing(
+            5,
+            "session.info",
+            json!({"infoType": "model_retry", "message": "again"}),
+        ),
+        event(6, "permission.messageAuthorizationRead", json!({})),
+    ];
+    let read = read_lines(Dialect::Copilot, &lines);
+    assert_eq!(read.report.raw, BTreeMap::new());
+    let n_notices = (read.events.iter()).filter(|it| matches!(it.payload, Payload::Notice(_)));
+    assert_eq!(n_notices.count(), 0);
+}
+
+#[test]
+fn a_notice_of_the_system_is_told_without_its_tags_and_going_back_is_one() {
+    let content =
+        "<system_notification>\nShell command \"Long\" has completed.\n</system_notification>";
+    let lines = [
+        event(0, "session.start", json!({"sessionId": "s1"})),
+        event(1, "user.message", json!({"content": "Go"})),
+        event(
+            2,
+            "system.notification",
+            json!({"content": content, "kind": {"type": "shell_completed"}}),
+        ),
+        event(
+            3,
+            "session.info",
+            json!({"infoType": "rewind", "message": "Rewound the conversation."}),
+        ),
+    ];
+    let read = read_lines(Dialect::Copilot, &lines);
+    assert_sound("notices", &read.events);
+    let notices = read.events.iter().filter_map(|event| match &event.payload {
+        Payload::Notice(notice) => Some((notice.source.as_deref(), notice.text.as_str())),
+        _ => None,
+    });
+    assert_eq!(
+        notices.collect::<Vec<_>>(),
+        [
+            (Some("copilot"), "Shell command \"Long\" has completed."),
+            (Some("branch"), "Rewound the conversation."),
+        ]
+    );
+}
+
+#[test]
 fn what_becomes_of_the_session_is_told() {
     let turn = |n: u64| event(n, "user.message", json!({"content": "Go"}));
     let lines = [

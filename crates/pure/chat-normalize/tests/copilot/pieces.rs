@@ -112,3 +112,77 @@ fn what_a_run_prints_comes_in_pieces_and_counts_its_tokens_once() {
         ]
     );
 }
+
+/// What the chunks of a call say, with these lines while it runs.
+fn printed(said: &[(&str, serde_json::Value)]) -> Vec<String> {
+    let mut lines = super::a_command();
+    for (n, (kind, data)) in (10..).zip(said) {
+        let mut data = data.clone();
+        data["toolCallId"] = json!("c1");
+        lines.push(passing(n, kind, data));
+    }
+    let read = read_lines(Dialect::Copilot, &lines);
+    assert_eq!(read.report.raw, BTreeMap::new());
+    let chunks = read
+        .events
+        .into_iter()
+        .filter_map(|event| match event.payload {
+            Payload::ToolOutputChunk(chunk) => Some(chunk.chunk),
+            _ => None,
+        });
+    chunks.collect()
+}
+
+#[test]
+fn what_a_call_prints_is_told_once_however_often_it_is_said() {
+    let all = |text: &str| {
+        (
+            "tool.execution_partial_result",
+            json!({"partialOutput": text}),
+        )
+    };
+    let piece = |text: &str| {
+        (
+            "tool.shell_output",
+            json!({"stream": "stdout", "text": text}),
+        )
+    };
+    assert_eq!(
+        printed(&[all("1\n"), all("1\n2\n"), all("1\n2\n")]),
+        ["1\n", "2\n"]
+    );
+    // Pieces, as 1.0.77 told them.
+    assert_eq!(printed(&[all("1\n"), all("2\n")]), ["1\n", "2\n"]);
+    assert_eq!(
+        printed(&[
+            piece("1\n"),
+            all("1\n"),
+            piece("2\n"),
+            all("1\n2\n"),
+            piece("1\n")
+        ]),
+        ["1\n", "2\n", "1\n"]
+    );
+    // Cut within a character of what was told.
+    assert_eq!(printed(&[all("a"), all("\u{e9}a")]), ["a", "\u{e9}a"]);
+}
+
+#[test]
+fn tokens_are_told_with_each_request_by_the_file_and_by_what_a_run_prints_under_one_id() {
+    let figures = json!({"model": "made", "inputTokens": 100, "cacheReadTokens": 60, "outputTokens": 12, "apiCallId": "a1"});
+    let usages = |line: serde_json::Value| {
+        let lines = [event(1, "user.message", json!({"content": "Go"})), line];
+        let read = read_lines(Dialect::Copilot, &lines);
+        let usage = read
+            .events
+            .into_iter()
+            .find_map(|event| match event.payload {
+                Payload::Usage(usage) => Some((event.id, usage.input_tokens, usage.output_tokens)),
+                _ => None,
+            });
+        usage.unwrap()
+    };
+    let of_file = usages(event(2, "session.usage_record", json!({"usage": figures})));
+    assert_eq!(of_file, ("a1:usage".to_owned(), 40, 12));
+    assert_eq!(usages(passing(3, "assistant.usage", figures)), of_file);
+}

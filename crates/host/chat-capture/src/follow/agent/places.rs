@@ -1,7 +1,7 @@
 //! Where agents keep their sessions: their own settings count, else their home folders.
 //!
 //! Seen: Claude Code 1.0 to 2.1.330, Codex 0.77 to 0.169, Gemini CLI 0.61, Pi; `formats.md` 2, 4.3, 5.5 and 10.2; Qwen Code
-//! 0.24, with its source since 0.5. Kilo Code 7.7.9, Grok Build 0.2.111. Droid's folder is after public readers of it, of 2025 and 2026, Goose's
+//! 0.24, with its source since 0.5. Kilo Code 7.7.9, Grok Build 0.2.111, Kimi Code 2.1, Mistral Vibe 3.0.2, Copilot CLI 1.0.102. Droid's folder is after public readers of it, of 2025 and 2026, Goose's
 //! after its source. Those of Cline and its kin are in `editors`.
 
 use std::ffi::OsString;
@@ -104,6 +104,13 @@ pub fn places(env: &dyn Fn(&str) -> Option<OsString>) -> Vec<Place> {
         .or_else(local)
         .or_else(|| at_home(".local/share"));
     let crush = folder("CRUSH_GLOBAL_DATA").or_else(|| crush.map(|data| data.join("crush")));
+    // It may begin with `~`. One that is relative is so to wherever Pi works, of which nothing is known here.
+    let pi =
+        folder("PI_CODING_AGENT_SESSION_DIR").and_then(|named| match named.strip_prefix("~") {
+            Ok(rest) => home.as_ref().map(|home| home.join(rest)),
+            Err(_) => Some(named),
+        });
+    let pi = pi.filter(|folder| folder.is_absolute());
     let files = |agent: Agent, folder: Option<PathBuf>| Some(Place::of_files(agent, folder?));
     let databases =
         |agent: Agent, folder: Option<PathBuf>| Some(Place::of_databases(agent, folder?));
@@ -129,7 +136,7 @@ pub fn places(env: &dyn Fn(&str) -> Option<OsString>) -> Vec<Place> {
         files(Agent::Gemini, home_in("GEMINI_CLI_HOME", ".gemini/tmp")),
         files(
             Agent::Pi,
-            below("PI_CODING_AGENT_DIR", ".pi/agent", "sessions"),
+            pi.or_else(|| below("PI_CODING_AGENT_DIR", ".pi/agent", "sessions")),
         ),
         files(Agent::Qwen, qwen.as_ref().map(|qwen| qwen.join("projects"))),
         // Where it kept them at first.
@@ -139,6 +146,19 @@ pub fn places(env: &dyn Fn(&str) -> Option<OsString>) -> Vec<Place> {
             home_in("FACTORY_HOME_OVERRIDE", ".factory/sessions"),
         ),
         files(Agent::Grok, below("GROK_HOME", ".grok", "sessions")),
+        files(
+            Agent::Kimi,
+            below("KIMI_CODE_HOME", ".kimi-code", "sessions"),
+        ),
+        // A folder for each, which is looked at as a database.
+        databases(
+            Agent::Vibe,
+            below("VIBE_HOME", ".vibe", "logs/session/unified"),
+        ),
+        files(
+            Agent::Copilot,
+            below("COPILOT_HOME", ".copilot", "session-state"),
+        ),
         // Its list of projects, in whose folders its databases are.
         databases(Agent::Crush, crush),
         databases(Agent::Goose, goose.map(|goose| goose.join("sessions"))),
@@ -179,6 +199,9 @@ mod tests {
                 "/h/.qwen/tmp",
                 "/h/.factory/sessions",
                 "/h/.grok/sessions",
+                "/h/.kimi-code/sessions",
+                "/h/.vibe/logs/session/unified",
+                "/h/.copilot/session-state",
                 "/d/crush",
                 "/d/goose/sessions",
                 "/d/kilo"
@@ -213,7 +236,20 @@ mod tests {
                 "/XDG_DATA_HOME/kilo"
             ]
         );
-        assert_eq!(moved(&["GROK_HOME"]), ["/GROK_HOME/sessions"]);
+        assert_eq!(
+            moved(&["GROK_HOME", "KIMI_CODE_HOME"]),
+            ["/GROK_HOME/sessions", "/KIMI_CODE_HOME/sessions"]
+        );
+        assert_eq!(moved(&["COPILOT_HOME"]), ["/COPILOT_HOME/session-state"]);
+        assert_eq!(moved(&["VIBE_HOME"]), ["/VIBE_HOME/logs/session/unified"]);
+        assert_eq!(
+            moved(&["PI_CODING_AGENT_DIR"]),
+            ["/PI_CODING_AGENT_DIR/sessions"]
+        );
+        assert_eq!(
+            moved(&["PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR"]),
+            ["/PI_CODING_AGENT_SESSION_DIR"]
+        );
         assert_eq!(
             moved(&["GOOSE_PATH_ROOT"]),
             ["/GOOSE_PATH_ROOT/data/sessions"]
@@ -222,6 +258,27 @@ mod tests {
             moved(&["QWEN_HOME", "QWEN_RUNTIME_DIR"]),
             ["/QWEN_RUNTIME_DIR/projects", "/QWEN_RUNTIME_DIR/tmp"]
         );
+    }
+
+    #[test]
+    fn where_pi_is_told_to_keep_its_sessions_may_be_named_from_the_home_folder() {
+        let told = |named: &str| {
+            let env = |name: &str| match name {
+                "HOME" => Some("/h".into()),
+                "PI_CODING_AGENT_SESSION_DIR" => Some(named.into()),
+                _ => None,
+            };
+            let place = places(&env).into_iter().find(|it| it.agent == Agent::Pi);
+            place.unwrap().folder.display().to_string()
+        };
+        for (named, folder) in [
+            ("/s", "/s"),
+            ("~/s", "/h/s"),
+            ("s", "/h/.pi/agent/sessions"),
+            ("", "/h/.pi/agent/sessions"),
+        ] {
+            assert_eq!(told(named), folder, "{named}");
+        }
     }
 
     #[test]

@@ -9,6 +9,8 @@ pub(in crate::follow) enum Role {
     Main,
     /// That of a sub-agent, of the session whose own file is `main`.
     Part { main: String, agent: String },
+    /// What is noted of the session whose own file is `main`, and changes while it runs.
+    Note { main: String },
     /// That of a sub-agent of a session that the file names.
     Loose { agent: String },
     /// A session's own file, unless it says itself that a call of another session started it.
@@ -22,6 +24,12 @@ impl Agent {
         let name = parts.last()?;
         if self.keeps_lists() {
             return self.is_list(&parts).then_some(Role::Main);
+        }
+        if self == Agent::Kimi {
+            return kimi(&parts);
+        }
+        if self == Agent::Copilot {
+            return copilot(&parts);
         }
         let stem = name.strip_suffix(".jsonl");
         // As Gemini CLI wrote them at first.
@@ -58,6 +66,9 @@ impl Agent {
                 matches!(parts.as_slice(), [_, _, "updates.jsonl"]).then_some(Role::Main)
             }
             Agent::OpenCode
+            | Agent::Copilot
+            | Agent::Vibe
+            | Agent::Kimi
             | Agent::Crush
             | Agent::Goose
             | Agent::Cline
@@ -78,6 +89,36 @@ impl Agent {
     }
 }
 
+/// Kimi Code keeps a folder for each session, with one for each agent in it.
+fn kimi(parts: &[&str]) -> Option<Role> {
+    let main = |project: &str, session: &str| format!("{project}/{session}/agents/main/wire.jsonl");
+    let is_hidden = |name: &&str| name.starts_with('.');
+    match *parts {
+        _ if parts.iter().any(is_hidden) => None,
+        [project, session, "state.json"] => Some(Role::Note {
+            main: main(project, session),
+        }),
+        [_, _, "agents", "main", "wire.jsonl"] => Some(Role::Main),
+        [project, session, "agents", agent, "wire.jsonl"] => Some(Role::Part {
+            main: main(project, session),
+            agent: agent.to_owned(),
+        }),
+        _ => None,
+    }
+}
+
+/// Copilot CLI keeps a folder for each session, and its locks in one whose name begins with a dot.
+fn copilot(parts: &[&str]) -> Option<Role> {
+    match *parts {
+        [session, _] if session.starts_with('.') => None,
+        [_, "events.jsonl"] => Some(Role::Main),
+        [session, "workspace.yaml"] => Some(Role::Note {
+            main: format!("{session}/events.jsonl"),
+        }),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,6 +129,7 @@ mod tests {
             None => "none".to_owned(),
             Some(Role::Main) => "main".to_owned(),
             Some(Role::Part { main, agent }) => format!("{agent} of {main}"),
+            Some(Role::Note { main }) => format!("note of {main}"),
             Some(Role::Loose { agent }) => format!("{agent} of some"),
             Some(Role::SaysItself) => "it says".to_owned(),
         };
@@ -131,6 +173,44 @@ mod tests {
             (Agent::Grok, "%2Fw/01a/events.jsonl", "none"),
             (Agent::Grok, "%2Fw/prompt_history.jsonl", "none"),
             (Agent::Grok, "%2Fw/01a/terminal/updates.jsonl", "none"),
+            (
+                Agent::Kimi,
+                "wd_w_1/session_1/agents/main/wire.jsonl",
+                "main",
+            ),
+            (
+                Agent::Kimi,
+                "wd_w_1/session_1/agents/agent-0/wire.jsonl",
+                "agent-0 of wd_w_1/session_1/agents/main/wire.jsonl",
+            ),
+            (
+                Agent::Kimi,
+                "wd_w_1/session_1/state.json",
+                "note of wd_w_1/session_1/agents/main/wire.jsonl",
+            ),
+            (
+                Agent::Kimi,
+                "wd_w_1/session_1/agents/main/wire.jsonl.bak",
+                "none",
+            ),
+            (
+                Agent::Kimi,
+                "wd_w_1/session_1/agents/main/tasks/wire.jsonl",
+                "none",
+            ),
+            (Agent::Kimi, "wd_w_1/session_1/notify/state.json", "none"),
+            (Agent::Kimi, ".index-cache/scan.json", "none"),
+            (Agent::Kimi, ".index-dirty/session_1/state.json", "none"),
+            (Agent::Copilot, "01a/events.jsonl", "main"),
+            (
+                Agent::Copilot,
+                "01a/workspace.yaml",
+                "note of 01a/events.jsonl",
+            ),
+            (Agent::Copilot, "01a/session.jsonl", "none"),
+            (Agent::Copilot, "01a/files/events.jsonl", "none"),
+            (Agent::Copilot, ".locks/events.jsonl", "none"),
+            (Agent::Copilot, ".locks/workspace.yaml", "none"),
             (Agent::Cline, "1/ui_messages.json", "main"),
             (Agent::Cline, "1/api_conversation_history.json", "none"),
             (Agent::Cline, "s1/s1.messages.json", "main"),

@@ -18,7 +18,8 @@ impl Session {
     /// Takes note of files that were not there.
     pub(super) fn see_agents(&mut self, parts: &BTreeMap<PathBuf, Facts>) {
         for path in parts.keys() {
-            if self.agents.contains_key(path) {
+            let is_note = self.note.as_ref().is_some_and(|note| note.path() == path);
+            if is_note || self.agents.contains_key(path) {
                 continue;
             }
             let kept = path.to_str().and_then(|path| self.kept.agents.get(path));

@@ -23,7 +23,7 @@ impl PutOff {
     }
 
     /// Those that are due, which wait no longer.
-    pub(super) fn take_due(&mut self) -> Vec<String> {
+    pub(in crate::follow) fn take_due(&mut self) -> Vec<String> {
         let due = self.due();
         for session in &due {
             self.0.remove(session);

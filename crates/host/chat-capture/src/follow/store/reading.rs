@@ -23,6 +23,8 @@ pub(in crate::follow) struct Reading {
     used: Instant,
     /// Its rows do not say when it is idle: a rest is taken for that.
     pub(in crate::follow) is_said_idle: bool,
+    /// Who ran it is gone, where that is known of the session itself.
+    pub(in crate::follow) is_left: bool,
 }
 
 /// After which rest a session ends: where a call waits in it, where none does, and where nobody has the database.
@@ -44,6 +46,7 @@ impl Reading {
             newest_ms: 0,
             used: Instant::now(),
             is_said_idle: false,
+            is_left: false,
         }
     }
 
@@ -114,7 +117,7 @@ impl Reading {
 }
 
 /// [`super::Store::settle`] for sessions that are held.
-pub(super) fn settle<T: AsMut<Reading>>(
+pub(in crate::follow) fn settle<T: AsMut<Reading>>(
     loaded: &mut BTreeMap<String, T>,
     rests: RestsMs,
     most_loaded: usize,
@@ -127,7 +130,8 @@ pub(super) fn settle<T: AsMut<Reading>>(
         let rests_ms = at_ms.saturating_sub(reading.newest_ms);
         let waits = !reading.open.is_empty();
         let goes_on = rests_ms < rests.rest || (rests_ms < rests.long && waits);
-        if goes_on && (!rests.are_left || rests_ms < rests.quiet) {
+        let is_left = rests.are_left || reading.is_left;
+        if goes_on && (!is_left || rests_ms < rests.quiet) {
             let events = match rests_ms < rests.quiet {
                 true => Vec::new(),
                 false => reading.quiet(),

@@ -29,7 +29,7 @@ impl Tree {
             };
             match role {
                 Role::Main => mains.push((path.clone(), facts)),
-                Role::Part { main, .. } => {
+                Role::Part { main, .. } | Role::Note { main } => {
                     parts.push((path.clone(), self.main_at(main), facts));
                 }
                 Role::Loose { .. } | Role::SaysItself => {

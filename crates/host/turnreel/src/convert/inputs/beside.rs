@@ -5,12 +5,13 @@
 //! | Claude Code | in the folder of the session's name, beside it |
 //! | Qwen Code | in the folder `subagents` of the project in whose folder `chats` the session is |
 //! | Droid | beside it: their first line names the session and the call that started them |
+//! | Kimi Code | in folders of their own beside the one of the agent whose file is the session's |
 
 use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 
 use chat_capture::open_own;
-use chat_normalize::{Caller, SessionFolder};
+use chat_normalize::{Caller, SessionFolder, kimi_session_at};
 
 use super::{Joined, below, below_as_text, is_link, left_out};
 
@@ -30,6 +31,10 @@ pub(super) fn beside(path: &Path, refuse: &mut dyn FnMut(String)) -> Option<Join
     let mut parts = own_parts.to_vec();
     if let Some((project, agents)) = of_project(&own) {
         folder = project;
+        parts.push(agents);
+    }
+    if let Some((above, agents)) = of_kimi(path) {
+        folder = above;
         parts.push(agents);
     }
     for part in parts {
@@ -69,6 +74,14 @@ fn of_project(own: &Path) -> Option<(&Path, PathBuf)> {
     let project = chats.parent().filter(|_| chats.ends_with("chats"))?;
     let agents = project.join("subagents").join(own.file_name()?);
     (is_link(&agents) || agents.is_dir()).then_some((project, agents))
+}
+
+/// Of a session of Kimi Code the folder in which the session's is, and the one in which its agents' folders are.
+fn of_kimi(path: &Path) -> Option<(&Path, PathBuf)> {
+    kimi_session_at(path.to_str()?)?;
+    let agents = path.ancestors().nth(2)?;
+    let above = agents.parent()?.parent()?;
+    Some((above, agents.to_owned()))
 }
 
 /// Other session files in the folder of one.

@@ -28,7 +28,7 @@ pub(super) struct AgentCalls {
 }
 
 impl AgentCalls {
-    /// Remembers the call that this event is, where it starts an agent.
+    /// Remembers the call that this event is, where it starts an agent, and which agent a call started, where it says that.
     pub(super) fn note(&mut self, event: &ChatEvent) {
         if let Payload::ToolCall(call) = &event.payload
             && call.kind.as_deref() == Some("agent")
@@ -40,6 +40,13 @@ impl AgentCalls {
             self.turns.insert(id.clone(), event.turn_id.clone());
             self.waiting.insert(id.clone());
             self.by_prompt.entry(prompt).or_default().push_back(id);
+        }
+        if let Payload::Progress(progress) = &event.payload
+            && let Some(call) = &progress.tool_call_id
+            && let Some(agent) = progress.extra.get("agentId")
+            && let Some(agent) = agent.as_str()
+        {
+            self.note_agent(call.clone(), agent.into_owned());
         }
     }
 
