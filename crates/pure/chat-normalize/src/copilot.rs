@@ -46,7 +46,7 @@ use crate::track::{Track, ended};
 use crate::value::{millis_of_rfc3339, str_of, text_of};
 use agents::Agents;
 use asks::Asks;
-use pieces::{Open, Printed};
+use pieces::{Pieces, Printed};
 use prompts::Assets;
 use used::Written;
 
@@ -95,8 +95,8 @@ pub(crate) struct Copilot {
     /// A hash of the thought that was told last; the answer repeats it.
     thought: u64,
     /// What comes in pieces now.
-    thinking: Option<Open>,
-    writing: Option<Open>,
+    thinking: Pieces,
+    writing: Pieces,
     written: Option<Written>,
     /// What calls that run printed so far.
     printed: Printed,
@@ -124,8 +124,8 @@ impl Copilot {
             outcome: "interrupted",
             stopped: false,
             thought: 0,
-            thinking: None,
-            writing: None,
+            thinking: Pieces::default(),
+            writing: Pieces::default(),
             written: None,
             printed: Printed::default(),
             asks: Asks::default(),

@@ -353,6 +353,52 @@ fn what_a_person_is_asked_is_told_with_the_answer() {
 }
 
 #[test]
+fn what_is_asked_under_an_id_of_another_turn_is_told() {
+    let asked = |number: u64, turn: &str| {
+        let detail = json!({"kind": "approval", "choices": ["approve", "deny"],
+            "effect": {"toolName": "file_system.bash", "input": {"command": "touch y"}}});
+        let routing = json!({"callbackId": "approval-1", "sessionId": "s-1", "turnId": turn,
+            "createdAt": BEGAN_MS + 2, "type": "callback", "detail": detail});
+        let asked = json!({"callback_id": "approval-1", "routing": routing});
+        record(number, "callback_registered", asked)
+    };
+    let events = read(&[
+        adds(2, &prompt("t-1", 0, "Go")),
+        asked(3, "t-1"),
+        asked(4, "t-1"),
+        adds(5, &prompt("t-2", 3, "On")),
+        asked(6, "t-2"),
+    ]);
+    let asks = events.iter().filter_map(|event| match &event.payload {
+        Payload::PermissionRequest(ask) => Some(ask.request_id.as_str()),
+        _ => None,
+    });
+    assert_eq!(asks.collect::<Vec<_>>(), ["approval-1", "approval-1~2"]);
+}
+
+#[test]
+fn words_that_have_no_place_are_kept_as_they_are() {
+    let late = message("user-9", "t-1", 2, "user", "turn_steer", "Late");
+    let lines = [
+        adds(2, &prompt("t-1", 0, "Go")),
+        adds(3, &prompt("t-1", 0, "Go slowly")),
+        adds(4, &prompt("t-2", 1, "On")),
+        adds(5, &late),
+    ];
+    let events = read_lines(Dialect::VibeSession, &lines).events;
+    assert_sound("vibe-session", &events);
+    let told = told(&events);
+    let of = |kind: &str| {
+        let told = told.iter().filter(|it| it.starts_with(kind));
+        told.cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(of("user "), ["user Go", "user On"]);
+    let raw = of("raw ");
+    assert_eq!(raw.len(), 2, "{raw:?}");
+    assert!(raw[0].contains("Go slowly") && raw[1].contains("Late"));
+}
+
+#[test]
 fn turns_end_as_the_state_says_and_else_as_it_seems() {
     let turn = |status: &str, more: Value| {
         let mut turn = json!({"id": "t-1", "status": status, "completedAt": BEGAN_MS + 5});

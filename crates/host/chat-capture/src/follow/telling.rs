@@ -251,12 +251,13 @@ impl Follow {
             return false;
         };
         let mut events = events;
+        // Once: what waits is looked at again with each tick, and the log may be long.
+        session.name_left(&mut events, taker);
         if !session.untold.is_empty() {
             let mut all = std::mem::take(&mut session.untold);
             all.append(&mut events);
             events = all;
         }
-        session.name_left(&mut events, taker);
         let n_events = events.len();
         let told = match (session.session_id(), session.dialect()) {
             (Some(session_id), Some(dialect)) if n_events > 0 => {

@@ -62,6 +62,8 @@ struct Known {
     wanted: bool,
     /// It has something that was not read.
     changed: bool,
+    /// It could not be read to its end as it is now.
+    failed: bool,
 }
 
 impl Vibe {
@@ -94,11 +96,18 @@ impl Vibe {
             let Some(id) = name.filter(|id| is_folder && !id.starts_with('.')) else {
                 continue;
             };
-            let Some(look) = Look::at(&entry.path())? else {
-                continue;
-            };
-            here.insert(id.clone());
-            self.see(id, look);
+            match Look::at(&entry.path()) {
+                Ok(Some(look)) => {
+                    here.insert(id.clone());
+                    self.see(id, look);
+                }
+                Ok(None) => {}
+                // The others are looked at all the same.
+                Err(why) => {
+                    self.fail(&id, &why);
+                    here.insert(id);
+                }
+            }
         }
         self.known.retain(|id, _| here.contains(id));
         Ok(())
@@ -112,6 +121,7 @@ impl Vibe {
             Some(known) => {
                 known.look = look;
                 known.changed = true;
+                known.failed = false;
                 known.wanted |= self.has_looked;
             }
             None => {
@@ -119,6 +129,7 @@ impl Vibe {
                     look,
                     wanted: is_wanted,
                     changed: true,
+                    failed: false,
                 };
                 self.known.insert(id, known);
             }
@@ -164,11 +175,13 @@ impl Vibe {
         };
         match read {
             Ok(more) => Ok((news, more)),
-            Err(why) if news.events.is_empty() => Err(why),
-            // What was read before is told first.
-            Err(why) => {
-                self.fault = Some(why);
-                Ok((news, false))
+            Err(why) if news.events.is_empty() || self.has_failed(id) => Err(why),
+            // What was read before is told first; the next read says why it goes no farther.
+            Err(_) => {
+                if let Some(known) = self.known.get_mut(id) {
+                    known.failed = true;
+                }
+                Ok((news, true))
             }
         }
     }
@@ -178,6 +191,17 @@ impl Vibe {
         let print = self.known.get(id).map(|known| known.look.print());
         let told = kept.get(id).filter(|_| !self.loaded.contains_key(id));
         told.is_some_and(|told| told.ended && print == held::seen_of(told))
+    }
+
+    /// Whether it could not be read before, as it is now.
+    fn has_failed(&self, id: &str) -> bool {
+        self.known.get(id).is_some_and(|known| known.failed)
+    }
+
+    /// Takes note of why a session cannot be read, for who is told of it with the next read.
+    fn fail(&mut self, id: &str, why: &io::Error) {
+        let why = io::Error::new(why.kind(), format!("session {id}: {why}"));
+        self.fault.get_or_insert(why);
     }
 
     fn see_locks(&mut self) {
@@ -196,7 +220,10 @@ impl Store for Vibe {
 
     fn look(&mut self, since_ms: i64, kept: &BTreeMap<String, Told>) -> io::Result<()> {
         self.since_ms = since_ms;
+        // What cannot be looked at is said with the next read, which reads the others.
+        let fault = self.fault.take();
         self.scan()?;
+        self.fault = fault;
         for (id, known) in &mut self.known {
             known.wanted |= kept.contains_key(id);
         }
@@ -261,17 +288,17 @@ impl Store for Vibe {
                     }
                     more |= goes_on;
                 }
-                // It is just being written: the next look finds it whole.
-                Err(why) if is_passing(&why) => {
+                // It is just being written: the next look finds it whole, and else it is not.
+                Err(why) if is_passing(&why) && !self.has_failed(&id) => {
                     if let Some(known) = self.known.get_mut(&id) {
                         known.changed = true;
+                        known.failed = true;
                     }
                 }
                 Err(why) => {
                     self.loaded.remove(&id);
                     self.put_off.put(&id, Instant::now() + PAUSE);
-                    let why = io::Error::new(why.kind(), format!("session {id}: {why}"));
-                    self.fault.get_or_insert(why);
+                    self.fail(&id, &why);
                 }
             }
         }
@@ -280,9 +307,16 @@ impl Store for Vibe {
 
     fn settle(&mut self, rests: RestsMs, most_loaded: usize) -> (Vec<News>, Vec<String>) {
         self.see_locks();
-        let (mut news, away) = settle(&mut self.loaded, rests, most_loaded);
-        // One that has something to be read is read first.
-        let known = &mut self.known;
+        // One that has something to be read is read first, however old what was read of it is.
+        let known = &self.known;
+        let is_read = |id: &String| known.get(id).is_some_and(|known| known.changed);
+        let loaded = std::mem::take(&mut self.loaded).into_iter();
+        let (being_read, mut read): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            loaded.partition(|(id, _)| is_read(id));
+        let room = most_loaded.saturating_sub(being_read.len());
+        let (mut news, away) = settle(&mut read, rests, room);
+        read.extend(being_read);
+        self.loaded = read;
         for news in news.iter_mut().filter(|news| news.is_end) {
             let look = known.get(&news.session).map(|known| known.look.print());
             held::note_seen(&mut news.told, look);

@@ -18,7 +18,7 @@ impl Copilot {
             str_of(data, "reasoningText").unwrap_or(""),
         );
         let text = str_of(data, "content").unwrap_or("");
-        let open = self.writing.take();
+        let open = self.writing.take(self.track.parent());
         if text.is_empty() {
             // It was cut off.
             self.close_piece(emitter, open, false);

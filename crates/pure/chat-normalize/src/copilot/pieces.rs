@@ -24,6 +24,28 @@ pub(super) struct Open {
     text: String,
 }
 
+/// Of so many agents at once it is known what they say.
+const MOST_OPEN: usize = 100;
+
+/// What is not whole, of each agent that works: their pieces come as they happen, each with its turn at any time.
+#[derive(Debug, Default)]
+pub(super) struct Pieces(Vec<Open>);
+
+impl Pieces {
+    /// That of the agent that works within this call, or of the main one.
+    pub(super) fn take(&mut self, within: Option<&str>) -> Option<Open> {
+        let is_its = |open: &Open| open.place.parent_tool_call_id.as_deref() == within;
+        let at = self.0.iter().position(is_its)?;
+        Some(self.0.remove(at))
+    }
+
+    /// Keeps it; gives what there is no room for, which waits the longest.
+    fn put(&mut self, open: Open) -> Option<Open> {
+        self.0.push(open);
+        (self.0.len() > MOST_OPEN).then(|| self.0.remove(0))
+    }
+}
+
 /// What calls that run printed so far, by their ids: a source may tell all of it each time.
 #[derive(Debug, Default)]
 pub(super) struct Printed(BTreeMap<String, Told>);
@@ -72,25 +94,25 @@ impl Copilot {
         let key = if thinks { "reasoningId" } else { "messageId" };
         let response = text_of(data, key).unwrap_or("answer");
         let place = self.track.place().in_response(response);
-        let open = if thinks {
-            &mut self.thinking
-        } else {
-            &mut self.writing
+        let pieces = match thinks {
+            true => &mut self.thinking,
+            false => &mut self.writing,
         };
-        if open.as_ref().is_none_or(|open| open.place != place) {
-            let left = open.take();
-            self.close_piece(emitter, left, thinks);
-        }
-        let open = if thinks {
-            &mut self.thinking
-        } else {
-            &mut self.writing
+        let open = pieces.take(place.parent_tool_call_id.as_deref());
+        let (mut open, left) = match open {
+            Some(open) if open.place == place => (open, None),
+            left => {
+                let open = Open {
+                    place: place.clone(),
+                    text: String::new(),
+                };
+                (open, left)
+            }
         };
-        let open = open.get_or_insert_with(|| Open {
-            place: place.clone(),
-            text: String::new(),
-        });
         open.text.push_str(&delta);
+        let beyond = pieces.put(open);
+        self.close_piece(emitter, left, thinks);
+        self.close_piece(emitter, beyond, thinks);
         let chunk: Payload = if thinks {
             ThinkingChunk {
                 text: delta,
@@ -116,7 +138,7 @@ impl Copilot {
             return;
         }
         self.thought = now;
-        match self.thinking.take() {
+        match self.thinking.take(self.track.parent()) {
             Some(open) => {
                 // Where its pieces stand, under the id that it has in a file.
                 let done = ThinkingDone {
@@ -132,10 +154,12 @@ impl Copilot {
 
     /// What came in pieces and was never said to be whole is as whole as it gets.
     pub(super) fn close_pieces(&mut self, emitter: &mut Emitter) {
-        let thinking = self.thinking.take();
-        self.close_piece(emitter, thinking, true);
-        let writing = self.writing.take();
-        self.close_piece(emitter, writing, false);
+        for thinking in std::mem::take(&mut self.thinking).0 {
+            self.close_piece(emitter, Some(thinking), true);
+        }
+        for writing in std::mem::take(&mut self.writing).0 {
+            self.close_piece(emitter, Some(writing), false);
+        }
     }
 
     pub(super) fn close_piece(&mut self, emitter: &mut Emitter, open: Option<Open>, thinks: bool) {

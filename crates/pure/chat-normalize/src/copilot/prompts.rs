@@ -19,6 +19,9 @@ use crate::value::{is_true, list_of, str_of, text_of};
 /// So many bytes of attachments are kept: an image has some megabytes at most.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
 
+/// So many an attachment counts beside its own: many small ones take room and time, too.
+const EACH_BYTES: usize = 1024;
+
 /// What `session.binary_asset` tells once: the bytes of attachments, before what names them the first time.
 #[derive(Debug, Default)]
 pub(super) struct Assets {
@@ -33,12 +36,12 @@ impl Assets {
         let (Some(id), Some(bytes)) = (text_of(data, "assetId"), text_of(data, "data")) else {
             return;
         };
-        self.bytes += id.len() + bytes.len();
+        self.bytes += EACH_BYTES + id.len() + bytes.len();
         self.all.push_back((id.to_owned(), bytes.to_owned()));
         while self.bytes > MOST_BYTES
             && let Some((id, bytes)) = self.all.pop_front()
         {
-            self.bytes -= id.len() + bytes.len();
+            self.bytes -= EACH_BYTES + id.len() + bytes.len();
         }
     }
 
@@ -84,12 +87,14 @@ impl Copilot {
         let name =
             text_of(attachment, "displayName").or_else(|| text_of(attachment, "description"));
         let asset = text_of(attachment, "assetId").and_then(|id| self.assets.of(id));
+        let places = ["path", "filePath", "url"];
+        let place = places.iter().find_map(|key| text_of(attachment, key));
         match text_of(attachment, "data").or(asset) {
             Some(data) => json!({"name": name, "mediaType": media_type, "data": data}),
             None => json!({
                 "name": name,
                 "mediaType": media_type,
-                "ref": str_of(attachment, "path").unwrap_or(""),
+                "ref": place.unwrap_or(""),
             }),
         }
     }

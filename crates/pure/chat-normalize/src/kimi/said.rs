@@ -51,7 +51,7 @@ impl Kimi {
                 let text = self.words(emitter, message, "content").text;
                 match str_of(origin, "phase") {
                     Some("input") => self.command_began(emitter, line, &text),
-                    _ => self.command_ended(emitter, &text, is_true(origin, "isError")),
+                    _ => self.command_ended(emitter, line, &text, is_true(origin, "isError")),
                 }
             }
             Some("hook_result") => {
@@ -85,7 +85,7 @@ impl Kimi {
     }
 
     /// And this is what it printed.
-    fn command_ended(&mut self, emitter: &mut Emitter, text: &str, failed: bool) {
+    fn command_ended(&mut self, emitter: &mut Emitter, line: &Value, text: &str, failed: bool) {
         let inner = text.strip_prefix("<bash-stdout>");
         let inner = inner.and_then(|text| text.strip_suffix("</bash-stderr>"));
         // What is printed may look like a tag.
@@ -107,7 +107,10 @@ impl Kimi {
             Some(Payload::ToolResult(result)) => {
                 result.extra.insert("by", Json::string("user"));
             }
-            _ => emitter.pass_over("what a command printed that was not told"),
+            _ => {
+                let kind = "output of a command that does not run";
+                emitter.raw(&self.track.place(), FORMAT, kind, line);
+            }
         }
     }
 

@@ -57,13 +57,17 @@ impl Talk {
                 asked,
             );
         };
-        if !self.asks.asked.insert(id, ()) {
+        // Ids of what is asked are made of those of calls, which may come again in another turn.
+        let turn = text_of(asked, "turnId").map(str::to_owned);
+        let turn = turn.or_else(|| self.place().turn_id).unwrap_or_default();
+        if !self.asks.asked.insert(&format!("{turn} {id}"), ()) {
             emitter.report.repeated += 1;
             return;
         }
         self.run.at(emitter, created_ms(asked));
         if !self.is_here(emitter, text_of(asked, "turnId")) {
-            return emitter.pass_over("what was asked in a turn that is over");
+            let kind = "what was asked in a turn that is over";
+            return emitter.raw(&self.place(), super::FORMAT, kind, asked);
         }
         let detail = asked.get("detail").unwrap_or(&Value::Null);
         let related =

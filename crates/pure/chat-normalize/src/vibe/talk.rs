@@ -155,10 +155,14 @@ impl Talk {
             emitter.report.repeated += 1;
             return;
         }
-        self.told.insert(id, print);
+        let is_changed = !self.told.insert(id, print);
         match str_of(entry, "role") {
             _ if is_thought => self.answers(emitter, id, entry, said, true),
             Some("assistant") => self.answers(emitter, id, entry, said, false),
+            // Told once more it would look like another word to the agent.
+            Some("user") if is_changed => {
+                return emitter.raw(&self.place(), FORMAT, "a prompt in other words", entry);
+            }
             Some("user") => self.prompt(emitter, id, entry, said),
             _ => return emitter.pass_over("what the program tells the model"),
         }
@@ -191,7 +195,9 @@ impl Talk {
                     self.run.response(emitter, None);
                     self.run.track.steer(emitter, &format!("{id}:user"), said);
                 }
-                Stands::Late(_) => emitter.pass_over("a prompt of a turn that is over"),
+                Stands::Late(place) => {
+                    emitter.raw(&place, FORMAT, "a prompt of a turn that is over", entry);
+                }
             },
         }
         self.last = Last::Worked;

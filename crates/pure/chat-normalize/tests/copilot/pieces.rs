@@ -186,3 +186,39 @@ fn tokens_are_told_with_each_request_by_the_file_and_by_what_a_run_prints_under_
     assert_eq!(of_file, ("a1:usage".to_owned(), 40, 12));
     assert_eq!(usages(passing(3, "assistant.usage", figures)), of_file);
 }
+
+#[test]
+fn pieces_of_agents_at_work_at_once_are_each_told_whole_once() {
+    let of_agent = |mut line: serde_json::Value| {
+        line["agentId"] = json!("a1");
+        line["data"]["parentToolCallId"] = json!("c");
+        line
+    };
+    let delta = |n: u64, id: &str, text: &str| {
+        let data = json!({"messageId": id, "deltaContent": text});
+        passing(n, "assistant.message_delta", data)
+    };
+    let whole = |n: u64, id: &str, text: &str| {
+        let data = json!({"messageId": id, "content": text, "toolRequests": []});
+        event(n, "assistant.message", data)
+    };
+    let lines = [
+        event(1, "user.message", json!({"content": "Go"})),
+        event(
+            2,
+            "tool.execution_start",
+            json!({"toolCallId": "c", "toolName": "task", "arguments": {}}),
+        ),
+        delta(3, "m", "I "),
+        of_agent(delta(4, "n", "It ")),
+        delta(5, "m", "wait."),
+        of_agent(delta(6, "n", "is.")),
+        of_agent(whole(7, "n", "It is.")),
+        whole(8, "m", "I wait."),
+    ];
+    let events = read_lines(Dialect::Copilot, &lines).events;
+    assert_sound("agents", &events);
+    let told = told(&events);
+    let whole = told.iter().filter(|it| it.starts_with("done "));
+    assert_eq!(whole.collect::<Vec<_>>(), ["done It is.", "done I wait."]);
+}

@@ -383,6 +383,59 @@ fn what_names_no_snapshot_is_said_and_leads_nowhere() {
 }
 
 #[test]
+fn what_was_told_of_half_a_snapshot_is_told_on_by_a_later_start() {
+    let records = story(true);
+    let mut store = Store::new(&session_of(&records));
+    for record in &records {
+        store.append(record);
+    }
+    store.snapshot();
+    let manifest = format!("generations/{:016}/manifest.json", store.generations[0]);
+    let manifest = std::fs::read(store.folder().join(manifest)).unwrap();
+    let manifest: Value = serde_json::from_slice(&manifest).unwrap();
+    let second = manifest["projection_state"]["chunks"][1].as_str().unwrap();
+    let second = store.folder().join(format!("chunks/{second}.json"));
+    let away = second.with_extension("away");
+    std::fs::rename(&second, &away).unwrap();
+    let (mut first, mut log) = (store.follow(), Log::default());
+    look(&mut first, &mut log);
+    first.close();
+    let before = told(&log.events);
+    assert!(!before.is_empty());
+    std::fs::rename(&away, &second).unwrap();
+    let mut later = store.follow();
+    look(&mut later, &mut log);
+    let all = whole(&records);
+    assert!(before.len() < all.len());
+    assert_eq!(told(&log.events), all);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_cannot_be_looked_at_keeps_no_other_from_being_told() {
+    let records = story(true);
+    let mut store = Store::new(&session_of(&records));
+    for record in &records {
+        store.append(record);
+    }
+    for other in ["0-looped", "z-looped"] {
+        let other = store.root().join(other);
+        std::fs::create_dir_all(&other).unwrap();
+        std::os::unix::fs::symlink("journal", other.join("journal")).unwrap();
+    }
+    // No piece is called so.
+    let odd = store.root().join("odd/journal");
+    std::fs::create_dir_all(&odd).unwrap();
+    std::fs::write(odd.join(format!("{:016}.jsonl", 0)), "").unwrap();
+    let (mut follow, mut log) = (store.follow(), Log::default());
+    look(&mut follow, &mut log);
+    look(&mut follow, &mut log);
+    assert_eq!(told(&log.events), whole(&records));
+    assert!(log.warned.iter().all(|it| it.contains("-looped")));
+    assert!(!log.warned.is_empty());
+}
+
+#[test]
 fn what_only_a_snapshot_says_of_commands_and_of_the_session_is_told() {
     let records = story(true);
     let mut store = Store::new(&session_of(&records));

@@ -124,6 +124,9 @@ impl Held {
                         began_anew = true;
                         self.next = 0;
                         self.piece = None;
+                        // Its records have numbers of others that were told: here ids alone tell what is new.
+                        self.upto = 0;
+                        self.reading.told.seqs.remove(&self.session);
                     }
                     // What stands between was put into a snapshot by now.
                     Slice::End if pieces.last() > Some(&self.next) => {
@@ -168,7 +171,9 @@ impl Held {
         if self.snapshot.is_some() {
             return Ok(true);
         }
-        let first = pieces.first().copied().filter(|_| self.next == 0);
+        // They count from 1; a piece that is called otherwise is read all the same.
+        let first = pieces.first().filter(|_| self.next == 0);
+        let first = first.map(|first| (*first).max(1));
         self.next = first.unwrap_or(self.next);
         Ok(first.is_some())
     }
@@ -191,6 +196,7 @@ impl Held {
                 self.take(upto, &process, out);
             }
             self.take(upto, &state, out);
+            self.note(upto);
             self.next = upto.saturating_add(1);
             return Ok(());
         };
@@ -243,10 +249,11 @@ impl Held {
                 Ok(Numbered { sequence }) if sequence > self.most => return Ok(Slice::End),
                 Ok(Numbered { sequence }) if sequence >= self.next => {
                     self.take(sequence, line_of, out);
+                    self.note(sequence);
                     self.next = sequence.saturating_add(1);
                 }
                 Ok(_) => {}
-                // No record: it is told as what it is.
+                // No record: it is told as what it is, and the one of that number comes yet.
                 Err(_) => self.take(self.next, line_of, out),
             }
         }
@@ -263,10 +270,17 @@ impl Held {
         }
         out.append(&mut events);
         if !self.is_anew {
-            let told = &mut self.reading.told;
-            told.ended = false;
+            self.reading.told.ended = false;
+        }
+    }
+
+    /// All up to this record was handed on. Of a snapshot that is so behind its last chunk alone: who begins anew before that
+    /// would pass over the others.
+    fn note(&mut self, number: u64) {
+        if number > self.upto && !self.is_anew {
             let number = i64::try_from(number).unwrap_or(i64::MAX);
-            let upto = told.seqs.entry(self.session.clone()).or_default();
+            let session = self.session.clone();
+            let upto = self.reading.told.seqs.entry(session).or_default();
             *upto = number.max(*upto);
         }
     }
