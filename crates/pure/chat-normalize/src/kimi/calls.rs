@@ -103,7 +103,7 @@ impl Kimi {
             return;
         };
         let mut edit = edit_by_args(&call.id, &call.name, &call.args, path);
-        if self.new_files.remove(path) {
+        if self.new_files.remove(&self.whole_path(path)) {
             "created".clone_into(&mut edit.change_type);
         }
         self.track.edit(emitter, call, edit);
@@ -116,15 +116,22 @@ impl Kimi {
         if let Some(path) = text_of(line, "path").filter(|_| is_new)
             && self.new_files.len() < MOST_NEW_FILES
         {
-            self.new_files.insert(path.to_owned());
-            // The call has it whole.
-            if let Some(cwd) = self.track.facts.cwd() {
-                let is_windows = cwd.contains('\\') && !cwd.contains('/');
-                let slash = if is_windows { '\\' } else { '/' };
-                self.new_files.insert(format!("{cwd}{slash}{path}"));
-            }
+            self.new_files.insert(self.whole_path(path));
         }
         emitter.pass_over("file_history.tracked");
+    }
+
+    /// A path as calls have it, where lines beside them tell it from the session's folder.
+    fn whole_path(&self, path: &str) -> String {
+        let is_whole = path.starts_with(['/', '\\']) || path.as_bytes().get(1) == Some(&b':');
+        match self.track.facts.cwd().filter(|_| !is_whole) {
+            Some(cwd) => {
+                let is_windows = cwd.contains('\\') && !cwd.contains('/');
+                let slash = if is_windows { '\\' } else { '/' };
+                format!("{cwd}{slash}{path}")
+            }
+            None => path.to_owned(),
+        }
     }
 }
 

@@ -27,6 +27,9 @@ const MOST_BYTES: u64 = chat_event::jsonl::MAX_LINE_BYTES as u64;
 /// More pieces of a journal than there ever are.
 const MOST_PIECES: usize = 1000;
 
+/// Where its files lie, beside those in the folder itself.
+const FOLDERS: [&str; 3] = ["journal", "generations", "chunks"];
+
 /// What a look at it tells: whatever is written to it makes another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Look {
@@ -38,7 +41,19 @@ pub(super) struct Look {
 
 impl Look {
     /// `None` for a folder that is no session's.
+    ///
+    /// # Errors
+    /// When it cannot be looked at, or leads elsewhere by a link.
     pub(super) fn at(folder: &Path) -> io::Result<Option<Look>> {
+        let is_link = |name: &&&str| {
+            let facts = folder.join(name).symlink_metadata();
+            facts.is_ok_and(|facts| facts.is_symlink())
+        };
+        if let Some(name) = FOLDERS.iter().find(is_link) {
+            return Err(io::Error::other(format!(
+                "{name} is a link, which is not followed"
+            )));
+        }
         let newest = pieces(folder)?.pop();
         let piece = newest.and_then(|first| Some((first, Facts::of(&piece_path(folder, first))?)));
         let look = Look {

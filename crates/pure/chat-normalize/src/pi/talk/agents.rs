@@ -1,7 +1,8 @@
 //! Agents that a call runs. Pi has none of its own; its example extension runs further Pis and hands their messages on, with
 //! each update of the call and with its result (`details.results[].messages`), and others are made after it.
 //!
-//! Ids are made of the call and of where a message stands: a message is told once, whichever line brings it.
+//! Ids are made of the call and of where a message stands: a message is told once, whichever line brings it. Their calls bear
+//! the agent's place before the model's own id, which another agent's model may give as well.
 
 use std::collections::HashMap;
 
@@ -59,7 +60,9 @@ impl Talk {
                 _ => clean_id(&format!("{name}-{}", nth + 1)),
             };
             let n_before = emitter.out.len();
-            self.message_of_agent(emitter, &format!("{call_id}.{nth}.{at}"), message);
+            let agent = format!("{call_id}.{nth}");
+            let message = with_own_calls(message, &agent);
+            self.message_of_agent(emitter, &format!("{agent}.{at}"), &message);
             for event in &mut emitter.out[n_before..] {
                 if event.parent_tool_call_id.is_some() && event.agent_id.is_none() {
                     event.agent_id = Some(agent_id.clone());
@@ -115,4 +118,22 @@ impl Talk {
             role => emitter.raw(&self.track.place(), self.format, role, message),
         }
     }
+}
+
+/// A message of an agent, the calls in which bear the agent's place.
+fn with_own_calls(message: &Value, agent: &str) -> Value {
+    let mut message = message.clone();
+    let mark = |holder: &mut Value, member: &str| {
+        if let Some(Value::String(id)) = holder.get_mut(member) {
+            id.insert_str(0, &format!("{agent}."));
+        }
+    };
+    mark(&mut message, "toolCallId");
+    if let Some(Value::Array(blocks)) = message.get_mut("content") {
+        let calls = blocks
+            .iter_mut()
+            .filter(|block| str_of(block, "type") == Some("toolCall"));
+        calls.for_each(|call| mark(call, "id"));
+    }
+    message
 }
