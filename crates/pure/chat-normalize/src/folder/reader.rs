@@ -15,6 +15,7 @@
 
 mod agents;
 mod calls;
+mod held;
 mod metas;
 mod note;
 mod results;
@@ -155,8 +156,8 @@ impl FolderReader {
 
     /// What to read next; `None` when all is read.
     pub fn wants(&self) -> Option<Want<'_>> {
-        let of_result = || self.result.as_ref().map(LargeResult::wants);
-        let of_note = || self.note.as_ref().map(Note::wants);
+        let of_result = || self.result.as_ref().map(|large| large.file.wants());
+        let of_note = || self.note.as_ref().map(|note| note.file.wants());
         let before = self.metas.wants().or_else(of_note);
         if let Some(want) = before.or_else(of_result) {
             return Some(want);
@@ -183,11 +184,11 @@ impl FolderReader {
             let meta = self.metas.push(bytes);
             self.take_meta(meta);
         } else if let Some(note) = &mut self.note {
-            if note.push(bytes) {
+            if note.file.push(bytes) {
                 self.end_note();
             }
         } else if let Some(large) = &mut self.result {
-            if large.push(bytes) {
+            if large.file.push(bytes) {
                 self.end_result(out);
             }
         } else if let Some(source) = self.sources.last_mut() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chat_event::payload::ToolResult;
 use chat_event::{ChatEvent, Json, Payload};
 
-use super::Want;
+use super::held::Held;
 
 /// The longest result that is put in its place; it stands in one event.
 const MAX_RESULT_BYTES: usize = 16 * 1024 * 1024;
@@ -20,10 +20,8 @@ pub(super) struct ResultFiles {
 /// A result that waits for its file.
 #[derive(Debug)]
 pub(super) struct LargeResult {
-    path: String,
+    pub(super) file: Held,
     event: ChatEvent,
-    bytes: Vec<u8>,
-    offset: u64,
 }
 
 impl ResultFiles {
@@ -78,40 +76,21 @@ pub fn result_file(result: &ToolResult) -> Option<String> {
 impl LargeResult {
     pub(super) fn new(path: String, event: ChatEvent) -> Self {
         LargeResult {
-            path,
+            file: Held::new(path, MAX_RESULT_BYTES),
             event,
-            bytes: Vec::new(),
-            offset: 0,
         }
-    }
-
-    pub(super) fn wants(&self) -> Want<'_> {
-        Want {
-            path: &self.path,
-            offset: self.offset,
-        }
-    }
-
-    /// Takes the next bytes of the file; whether that is all that is read of it.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> bool {
-        self.offset += bytes.len() as u64;
-        let room = MAX_RESULT_BYTES.saturating_sub(self.bytes.len());
-        self.bytes
-            .extend_from_slice(&bytes[..bytes.len().min(room)]);
-        bytes.is_empty() || room == 0
     }
 
     /// The result with what the file held, and a warning where that was too much.
     pub(super) fn filled(self) -> (ChatEvent, Option<String>) {
-        let whole = self.bytes.len() as u64 == self.offset;
         let mut event = self.event;
         if let Payload::ToolResult(result) = &mut event.payload {
-            let text = String::from_utf8_lossy(&self.bytes);
+            let text = String::from_utf8_lossy(self.file.bytes());
             result.result = Json::string(&text);
         }
-        let path = self.path;
-        let warning =
-            (!whole).then(|| format!("{path} is longer than 16 MiB; its beginning is shown"));
+        let path = self.file.path();
+        let warning = (!self.file.is_whole())
+            .then(|| format!("{path} is longer than 16 MiB; its beginning is shown"));
         (event, warning)
     }
 
