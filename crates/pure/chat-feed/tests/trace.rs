@@ -481,6 +481,55 @@ fn what_two_sources_tell_is_asked_is_told_once() {
 }
 
 #[test]
+fn a_permission_and_a_question_of_one_id_are_two() {
+    let asked = [
+        (
+            0,
+            "permission_request",
+            json!({"requestId": "1", "toolName": "Bash", "title": "Clean up", "options": []}),
+        ),
+        (
+            10,
+            "question_request",
+            json!({"requestId": "1", "questions": [{"text": "Which colour?"}]}),
+        ),
+        (
+            20,
+            "permission_resolved",
+            json!({"requestId": "1", "decision": "allow"}),
+        ),
+        (
+            30,
+            "question_resolved",
+            json!({"requestId": "1", "outcome": "answered"}),
+        ),
+    ];
+    let trace = to_tool_trace(&events(&asked), Verbosity::Normal);
+    assert!(trace.contains("[ASK] bash: Clean up → allowed"), "{trace}");
+    assert!(
+        trace.contains("[ASK] question: Which colour? → answered"),
+        "{trace}"
+    );
+}
+
+#[test]
+fn of_too_many_requests_the_oldest_is_forgotten() {
+    let mut asked = Vec::new();
+    for nth in 0..300 {
+        let title = format!("Step {nth}");
+        let payload = json!({"requestId": format!("r{nth}"), "toolName": "Bash", "title": title, "options": []});
+        asked.push((nth, "permission_request", payload));
+    }
+    for nth in [0, 299] {
+        let payload = json!({"requestId": format!("r{nth}"), "decision": "allow"});
+        asked.push((1_000, "permission_resolved", payload));
+    }
+    let trace = to_tool_trace(&events(&asked), Verbosity::Normal);
+    assert!(trace.contains("[ASK] r0 → allowed"), "{trace}");
+    assert!(trace.contains("[ASK] bash: Step 299 → allowed"), "{trace}");
+}
+
+#[test]
 fn what_is_asked_for_is_told_where_its_title_does_not() {
     let asked = |title: Value, tool: &str, args: Value| {
         let payload = json!({"requestId": "r", "toolName": tool, "title": title, "args": args, "options": []});

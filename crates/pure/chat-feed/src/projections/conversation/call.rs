@@ -184,7 +184,6 @@ impl Conversation {
     }
 }
 
-/// Whether a result has a text of its own, beside what the call printed.
 impl Call {
     /// The files it changed, in order.
     pub(in crate::projections) fn edits(&self) -> impl Iterator<Item = &FileEdit> {
@@ -216,6 +215,7 @@ impl Call {
     }
 }
 
+/// Whether a result has a text of its own, beside what the call printed.
 fn says_something(result: &ToolResult) -> bool {
     !matches!(&*result.result.as_text(), "null" | "\"\"")
 }

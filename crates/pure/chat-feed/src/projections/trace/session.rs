@@ -5,6 +5,7 @@
 //!
 //! What an event tells is in `take`, what goes on now in `running`.
 
+mod asks;
 mod lines;
 mod running;
 mod says;
@@ -12,8 +13,6 @@ mod take;
 mod tell;
 mod tools;
 mod turns;
-
-use std::collections::BTreeMap;
 
 use chat_event::payload::TurnEnd;
 use chat_event::{ChatEvent, Payload, Standing};
@@ -26,19 +25,8 @@ use crate::projections::two_sources::{Told as Asking, TwoSources};
 use crate::renderer::Seen;
 use crate::retries::Retries;
 use crate::tool::ToolStatus;
+use asks::{Asks, Name};
 use take::place_of;
-
-/// So many questions may wait for their answer.
-const MAX_ASKS: usize = 256;
-
-/// What waits for an answer.
-#[derive(Debug)]
-struct Asked {
-    what: String,
-    turn: Option<TurnNth>,
-    /// The call that has to wait for it.
-    call_id: Option<String>,
-}
 
 /// A line before it gets its session and tag.
 #[derive(Debug)]
@@ -56,11 +44,11 @@ pub(super) struct SessionTrace {
     seen: Seen,
     /// How the session stands, as everywhere else.
     standing: Standing,
-    /// Nothing more was to come.
+    /// Nothing more was to come, though the session did not say that it ended: what runs was told as running.
     is_finished: bool,
     turns: Turns,
     calls: Calls,
-    asks: BTreeMap<u64, Asked>,
+    asks: Asks,
     two_sources: TwoSources,
     cwd: Option<String>,
     is_cwd_guessed: bool,
@@ -97,7 +85,10 @@ impl SessionTrace {
             Asking::Before {
                 request_id,
                 call_id,
-            } => return self.asked_before(request_id, call_id.as_deref()),
+            } => {
+                let name = Name::of(event, request_id);
+                return self.asked_before(name, call_id.as_deref());
+            }
         };
         let turn = self.turn_of(event);
         if let Some(turn) = turn.and_then(|nth| self.turns.get(nth)) {
@@ -122,7 +113,7 @@ impl SessionTrace {
         let open: Vec<_> = self.turns.open().iter().map(|turn| turn.nth).collect();
         for nth in open {
             let runs = self.calls.running().any(|call| call.turn == Some(nth));
-            let waits = self.asks.values().any(|ask| ask.turn == Some(nth));
+            let waits = self.asks.any_in(nth);
             if !ended && (runs || waits) {
                 self.leave_turn(nth, waits);
                 continue;

@@ -7,6 +7,7 @@ use chat_event::payload::{
 };
 
 use super::SessionTrace;
+use super::asks::Name;
 use crate::projections::trace::calls::{TurnNth, target_of};
 use crate::projections::trace::clean::{first_line, one_line};
 use crate::projections::trace::line::{LineKind, Severity};
@@ -69,6 +70,7 @@ impl SessionTrace {
 
     pub(super) fn permission_request(
         &mut self,
+        event: &ChatEvent,
         turn: Option<TurnNth>,
         request: &PermissionRequest,
     ) {
@@ -86,7 +88,8 @@ impl SessionTrace {
             None => tool,
         };
         let call_id = request.tool_call_id.as_deref();
-        self.ask(turn, &request.request_id, what, call_id);
+        let name = Name::of(event, &request.request_id);
+        self.ask(turn, name, what, call_id);
     }
 
     pub(super) fn permission_resolved(

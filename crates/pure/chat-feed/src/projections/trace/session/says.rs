@@ -3,7 +3,8 @@
 use chat_event::payload::{Notice, QuestionRequest, SessionStart, Usage};
 use chat_event::{ChatEvent, SetBack};
 
-use super::{Asked, MAX_ASKS, SessionTrace};
+use super::SessionTrace;
+use super::asks::{Asked, Name};
 use crate::projections::summary::usage::UsageNote;
 use crate::projections::trace::calls::TurnNth;
 use crate::projections::trace::clean::{first_line, one_line};
@@ -96,7 +97,12 @@ impl SessionTrace {
         }
     }
 
-    pub(super) fn question(&mut self, turn: Option<TurnNth>, request: &QuestionRequest) {
+    pub(super) fn question(
+        &mut self,
+        event: &ChatEvent,
+        turn: Option<TurnNth>,
+        request: &QuestionRequest,
+    ) {
         let texts: Vec<_> = request
             .questions
             .iter()
@@ -104,35 +110,33 @@ impl SessionTrace {
             .collect();
         let what = format!("question: {}", one_line(&texts.join(" · ")));
         let call_id = request.tool_call_id.as_deref();
-        self.ask(turn, &request.request_id, what, call_id);
+        let name = Name::of(event, &request.request_id);
+        self.ask(turn, name, what, call_id);
     }
 
     pub(super) fn ask(
         &mut self,
         turn: Option<TurnNth>,
-        request_id: &str,
+        name: Name,
         what: String,
         call_id: Option<&str>,
     ) {
-        if self.asks.len() == MAX_ASKS {
-            self.asks.pop_first();
-        }
         self.notable(turn, LineKind::Ask, format!("[ASK] {what}"));
         if let Some(call_id) = call_id {
             self.calls.waits(call_id);
         }
         let call_id = call_id.map(str::to_owned);
-        let asked = Asked {
+        self.asks.add(Asked {
+            name,
             what,
             turn,
             call_id,
-        };
-        self.asks.insert(hash(request_id), asked);
+        });
     }
 
     /// Another source tells of what was asked, and may know for which call.
-    pub(super) fn asked_before(&mut self, request_id: &str, call_id: Option<&str>) {
-        if let Some(asked) = self.asks.get_mut(&hash(request_id))
+    pub(super) fn asked_before(&mut self, name: Name, call_id: Option<&str>) {
+        if let Some(asked) = self.asks.get_mut(name)
             && let Some(call_id) = call_id
         {
             self.calls.waits(call_id);
@@ -147,7 +151,7 @@ impl SessionTrace {
         request_id: &str,
         answer: &str,
     ) {
-        let asked = self.asks.remove(&hash(request_id));
+        let asked = self.asks.take(Name::of(event, request_id));
         if let Some(asked) = &asked
             && let Some(call_id) = &asked.call_id
         {

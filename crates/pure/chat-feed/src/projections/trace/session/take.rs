@@ -97,11 +97,11 @@ impl SessionTrace {
                 let to = one_line(&switch.to_agent_id);
                 self.notable(turn, LineKind::Agent, format!("[AGENT] {to} takes over"));
             }
-            Payload::PermissionRequest(request) => self.permission_request(turn, request),
+            Payload::PermissionRequest(request) => self.permission_request(event, turn, request),
             Payload::PermissionResolved(resolved) => {
                 self.permission_resolved(event, turn, resolved)
             }
-            Payload::QuestionRequest(request) => self.question(turn, request),
+            Payload::QuestionRequest(request) => self.question(event, turn, request),
             Payload::QuestionResolved(resolved) => {
                 let outcome = one_line(&resolved.outcome);
                 self.answered(event, turn, &resolved.request_id, &outcome);
