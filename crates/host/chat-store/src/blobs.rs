@@ -29,6 +29,9 @@ pub use upload::Upload;
 /// How the name of a body begins that is not whole yet.
 const BEGUN: &str = ".new-";
 
+/// A file that tries whether one can be written, and goes as those do.
+pub(crate) const PROBE: &str = ".new-probe";
+
 /// Gets a body that is not here, and keeps it here; whether it did. Called off the async threads, and may wait. What it
 /// refuses is why it may be there and cannot be had now.
 pub type Elsewhere = Box<dyn Fn(&str) -> Result<bool, String> + Send + Sync>;
@@ -239,6 +242,10 @@ impl Blobs {
         file.read_to_end(&mut body)
             .map_err(|why| Error::io("read the body", &self.path(sha256), why))?;
         Ok(body)
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
     }
 
     fn path(&self, sha256: &str) -> PathBuf {

@@ -23,7 +23,7 @@ use crate::log::{Files, Log, Opening, checksum_holds, end_begun, forget_segment}
 use crate::platform::{self, FileMark};
 use crate::session_id::SessionId;
 use crate::store::{lock, now_ms};
-use crate::summary::Summary;
+use crate::summing::Summing;
 use lines::RawLines;
 
 /// Bytes that are read or written at once.
@@ -183,14 +183,15 @@ impl Compaction {
         if compaction.files.newest().is_file() {
             paths.push((compaction.files.newest(), None));
         }
-        let mut summary = Summary::new(id.as_str());
+        let mut summing = Summing::new(id.as_str());
         for (path, number) in paths {
-            compaction.take_part(path, number, &mut summary)?;
+            compaction.take_part(path, number, &mut summing)?;
         }
-        if summary.status != "ended" {
+        let row = summing.row;
+        if row.status != "ended" {
             return Err(Error::NotEnded {
                 session: id.as_str().to_owned(),
-                status: summary.status,
+                status: row.status,
             });
         }
         for part in &compaction.parts {
@@ -203,7 +204,7 @@ impl Compaction {
         &mut self,
         path: PathBuf,
         number: Option<u32>,
-        summary: &mut Summary,
+        summing: &mut Summing,
     ) -> Result<(), Error> {
         let failed = |why| Error::io("compact the log", &path, why);
         let old = open(&path).map_err(failed)?;
@@ -230,7 +231,7 @@ impl Compaction {
         let mut read = |line: &[u8]| {
             let event = event_of(line, &self.id)?;
             if !event.is_control() {
-                summary.take(&event);
+                summing.take(&event);
             }
             Some(event)
         };

@@ -25,6 +25,7 @@ mod session_id;
 mod spent;
 mod store;
 mod summary;
+mod summing;
 mod whole;
 
 pub use blobs::{
@@ -43,8 +44,8 @@ pub use pace::Pace;
 pub use random::{new_token, random_base64url};
 pub use session_id::SessionId;
 pub use store::{
-    FoundTold, HeldFolder, LogFound, Options, Removal, Restoring, Rows, Session, Store, StoredBody,
-    SyncPolicy, beside_each_other, named_bodies, now_ms, rows, sizes,
+    FoundTold, HeldFolder, Known, LogFound, Options, Removal, Restoring, Rows, Session, Store,
+    StoredBody, SyncPolicy, beside_each_other, named_bodies, now_ms, rows, sizes,
 };
 pub use summary::Summary;
 pub use whole::WHOLE_BYTES;

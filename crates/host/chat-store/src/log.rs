@@ -37,6 +37,7 @@ use crate::error::Error;
 use crate::platform::FileMark;
 use crate::session_id::SessionId;
 use crate::summary::Summary;
+use crate::summing::Summing;
 use files::Reader;
 use ids::Ids;
 
@@ -148,7 +149,7 @@ pub(crate) struct Log {
     /// `(seq, offset)` of lines, ascending.
     lines: Vec<(u64, u64)>,
     ids: Ids,
-    summary: Summary,
+    summing: Summing,
     /// Whether it was made elsewhere and not appended to since.
     is_restored: bool,
     /// Whether the last line is a `log_end`.
@@ -172,7 +173,7 @@ impl Log {
     fn note(&mut self, event: &ChatEvent, offset: u64) {
         let Some(seq) = event.seq else { return };
         let folded = Folded::of(event);
-        if self.summary.events == 0 {
+        if self.summing.row.events == 0 {
             let span = folded.as_ref().and_then(Folded::span);
             self.oldest = span.map_or(seq, |(from, _)| from);
         }
@@ -188,7 +189,7 @@ impl Log {
         for id in folded.iter().flat_map(Folded::ids) {
             self.ids.insert(&id, offset);
         }
-        self.summary.take(event);
+        self.summing.take(event);
     }
 
     /// The event with that id.
@@ -304,7 +305,7 @@ impl Log {
     }
 
     pub(crate) fn summary(&self) -> &Summary {
-        &self.summary
+        &self.summing.row
     }
 
     pub(crate) fn epochs(&self) -> &Epochs {
@@ -341,12 +342,18 @@ impl Log {
 
 #[cfg(test)]
 impl Log {
+    /// Has a file in place of its own that no disk makes durable.
+    pub(crate) fn lose_its_disk(&mut self) {
+        self.file = Some(File::open("/dev/null").unwrap());
+        self.unsynced = true;
+    }
+
     /// Writes an event, loses its way in what is known of the log, and panics.
     pub(crate) fn fail_half_way(&mut self, mut event: ChatEvent) -> ! {
         event.seq = Some(self.head + 1);
         self.write_lines([event.to_line_with_checksum()]).unwrap();
         self.lines.clear();
-        self.summary.events += 1;
+        self.summing.row.events += 1;
         self.last_line = 0;
         self.ids = Ids::new().unwrap();
         panic!("half way");

@@ -36,6 +36,13 @@ impl SessionId {
     }
 }
 
+/// Ids stand in the order of their texts: of a map of them a part is had by any text.
+impl std::borrow::Borrow<str> for SessionId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
 impl std::fmt::Display for SessionId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)

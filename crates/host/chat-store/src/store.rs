@@ -4,9 +4,9 @@
 
 mod anew;
 mod boot;
+mod changing;
 mod copies;
 mod found;
-mod going;
 pub(crate) mod lock;
 mod opening;
 mod packed;
@@ -19,12 +19,12 @@ mod syncing;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::blobs::Blobs;
+use crate::blobs::{self, Blobs};
 use crate::error::Error;
 use crate::log::{Files, Packed};
 use crate::platform;
@@ -32,12 +32,12 @@ use crate::session_id::SessionId;
 use anew::Anew;
 pub use anew::{FoundTold, LogFound};
 use boot::Boot;
-use going::Going;
+use changing::Changing;
 pub use removal::{HeldFolder, Removal, named_bodies};
 pub(crate) use restore::ASIDE;
 pub use restore::Restoring;
 pub use rows::{Rows, rows, sizes};
-pub use session::{Session, StoredBody};
+pub use session::{Known, Session, StoredBody};
 pub use syncing::{SyncPolicy, beside_each_other};
 
 /// Each open log may hold two files, and a process often has no more than 1024.
@@ -79,8 +79,8 @@ struct Inner {
     options: Options,
     blobs: Blobs,
     sessions: Mutex<BTreeMap<SessionId, Arc<Session>>>,
-    /// Those of which all is removed now.
-    going: Going,
+    /// Those that are begun, taken in or removed now.
+    changing: Changing,
     /// What is known of logs that were packed away.
     packed: Mutex<BTreeMap<SessionId, Arc<Packed>>>,
     /// Those that have what is not durable.
@@ -91,6 +91,8 @@ struct Inner {
     open: Mutex<HashMap<SessionId, Arc<Session>>>,
     ticks: AtomicU64,
     anew: Anew,
+    /// Those that are not closed yet, while all are.
+    to_close: AtomicUsize,
     /// Logs of the folder that could not be opened.
     unopened: Mutex<BTreeSet<String>>,
     /// Released when the process ends, however it ends.
@@ -117,13 +119,14 @@ impl Store {
                 options,
                 blobs: Blobs::open(dir.join("blobs"))?,
                 sessions: Mutex::default(),
-                going: Going::default(),
+                changing: Changing::default(),
                 packed: Mutex::default(),
                 to_sync: Mutex::default(),
                 sync_turn: Mutex::default(),
                 open: Mutex::default(),
                 ticks: AtomicU64::new(0),
                 anew: Anew::default(),
+                to_close: AtomicUsize::new(0),
                 unopened: Mutex::default(),
                 _lock: lock,
             }),
@@ -181,11 +184,15 @@ impl Store {
     ///
     /// Where the disk refuses.
     pub fn probe(&self) -> Result<(), Error> {
-        let path = self.inner.dir.join(".probe");
-        // As much as a disk gives at once: a full one may have room for an empty file.
-        let written = lock::write_file(&path, &[b' '; 4096]);
-        let _ = std::fs::remove_file(&path);
-        written
+        let probe_in = |dir: &Path| {
+            let path = dir.join(blobs::PROBE);
+            // As much as a disk gives at once: a full one may have room for an empty file.
+            let written = lock::write_file(&path, &[b' '; 4096]);
+            let _ = std::fs::remove_file(&path);
+            written
+        };
+        // Beside the bodies: where a name comes and goes in the folder itself, it is looked through for logs that went.
+        probe_in(self.inner.blobs.dir()).or_else(|_| probe_in(&self.inner.dir))
     }
 
     /// The file that the log of a session is appended to, where it has one.

@@ -70,6 +70,7 @@ mod socket_owner;
 mod sse;
 mod stall;
 mod state;
+mod stopping;
 mod store_urls;
 mod tiers;
 mod token_command;

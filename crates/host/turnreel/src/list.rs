@@ -23,6 +23,16 @@ struct Order {
 }
 
 impl List {
+    /// A list that begins with these: each changed once, in their order, from 1 on.
+    pub(crate) fn of(ids: impl IntoIterator<Item = SessionId>) -> Self {
+        let sessions: BTreeMap<u64, SessionId> = (1..).zip(ids).collect();
+        let newest = sessions.len() as u64;
+        List {
+            order: Mutex::new(Order { newest, sessions }),
+            changed: watch::Sender::new(newest),
+        }
+    }
+
     /// Counts a change of a session whose change `before` was, and wakes those who follow the list. The caller holds the
     /// session's row, and writes the number to it: who is woken waits for that.
     pub(crate) fn changed(&self, id: &SessionId, before: Option<u64>) -> u64 {
@@ -83,6 +93,11 @@ mod tests {
         assert_eq!(list.since(other), (3, vec![id(2)]));
         assert_eq!(list.since(0), (3, vec![id(1), id(2)]));
         assert_eq!(list.since(3), (3, vec![]));
+        // So with one that begins with some.
+        let list = List::of([id(1), id(2)]);
+        assert_eq!(list.since(1), (2, vec![id(2)]));
+        assert_eq!(list.changed(&id(1), Some(1)), 3);
+        assert_eq!(list.since(0), (3, vec![id(1), id(2)]));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Instant;
 
-use chat_store::{Session, Summary};
+use chat_store::{Known, Session, Summary};
 use tokio::sync::watch;
 
 use crate::list::List;
@@ -50,9 +50,19 @@ pub(crate) struct Live {
 
 impl Live {
     pub(crate) fn new(session: Arc<Session>, list: &List, rings: &Arc<Rings>) -> Self {
-        let (epoch, head) = session.position();
-        let summary = session.summary();
-        let oldest = session.oldest();
+        let number = list.changed(session.id(), None);
+        Self::numbered(session, number, rings)
+    }
+
+    /// One that stands in the list already, with the number of its change.
+    pub(crate) fn numbered(session: Arc<Session>, number: u64, rings: &Arc<Rings>) -> Self {
+        let Known {
+            epoch,
+            head,
+            oldest,
+            home,
+            summary,
+        } = session.known();
         let state = Arc::new_cyclic(|state: &Weak<Mutex<ChannelState>>| {
             Mutex::new(ChannelState {
                 epoch,
@@ -68,9 +78,8 @@ impl Live {
                 deadline: None,
             })
         });
-        let number = list.changed(session.id(), None);
         Live {
-            home: Mutex::new(session.home()),
+            home: Mutex::new(home),
             session,
             writer: tokio::sync::Mutex::default(),
             state,

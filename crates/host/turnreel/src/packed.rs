@@ -5,6 +5,7 @@
 //! the list says (`chat_store::Packed`).
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -60,11 +61,19 @@ impl PackedRows {
         locked(&self.0).get(id)?.summary.clone()
     }
 
-    fn all(&self) -> Vec<Arc<Summary>> {
+    /// As [`State::rows_after`].
+    fn after(
+        &self,
+        after: &str,
+        most: usize,
+        wanted: &dyn Fn(&Summary) -> bool,
+    ) -> Vec<Arc<Summary>> {
         let rows = locked(&self.0);
-        rows.values()
-            .filter_map(|row| row.summary.clone())
-            .collect()
+        let behind = (Bound::Excluded(after), Bound::Unbounded);
+        let behind = rows.range::<str, _>(behind);
+        let behind = behind.filter_map(|(_, row)| row.summary.as_ref());
+        let wanted = behind.filter(|row| wanted(row));
+        wanted.take(most).cloned().collect()
     }
 
     /// There is a log of the session again, which has a row of its own.
@@ -113,11 +122,22 @@ impl State {
 
     /// The rows of all sessions in the list, by id.
     pub(crate) fn all_rows(&self) -> Vec<Arc<Summary>> {
-        let live = self.all_live().into_iter().map(|live| live.row().1);
-        let mut rows: Vec<_> = live.chain(self.packed.all()).collect();
+        self.page_of_rows("", usize::MAX, &|_| true)
+    }
+
+    /// The first `most` of them whose ids come after that text, among those that are `wanted`.
+    pub(crate) fn page_of_rows(
+        &self,
+        after: &str,
+        most: usize,
+        wanted: &dyn Fn(&Summary) -> bool,
+    ) -> Vec<Arc<Summary>> {
+        let mut rows = self.rows_after(after, most, wanted);
+        rows.extend(self.packed.after(after, most, wanted));
         rows.sort_by(|one, other| one.id.cmp(&other.id));
         // One that is packed away, or comes back, at this moment.
         rows.dedup_by(|one, other| one.id == other.id);
+        rows.truncate(most);
         rows
     }
 
@@ -187,10 +207,10 @@ impl Packing {
     async fn look(&mut self) {
         self.stayed.retain(|_, at| at.elapsed() < STAYED);
         for live in self.state.all_live() {
-            if !self.rests(&live) {
+            let id = live.session.id().clone();
+            if !self.rests(&live) || !self.is_old(&id).await {
                 continue;
             }
-            let id = live.session.id().clone();
             match self.pack_away_one(&live).await {
                 Ok(true) => tracing::info!(
                     session = id.as_str(),
@@ -217,15 +237,15 @@ impl Packing {
             && !live.is_followed()
             && !self.stayed.contains_key(session.id())
             && self.cold.covers(session.id(), &epoch, head)
-            && self.is_old(session.id())
     }
 
     /// Whether its newest file was written so long ago: one that was fetched was written then.
-    fn is_old(&self, id: &SessionId) -> bool {
+    async fn is_old(&self, id: &SessionId) -> bool {
         let path = self.state.store.log_path(id);
-        let written = std::fs::metadata(path).and_then(|file| file.modified());
-        let ago = written.map(|at| SystemTime::now().duration_since(at));
-        let Ok(Ok(ago)) = ago else { return false };
+        let looking = move || std::fs::metadata(path).and_then(|file| file.modified());
+        let written = tokio::task::spawn_blocking(looking).await;
+        let ago = written.map(|written| written.map(|at| SystemTime::now().duration_since(at)));
+        let Ok(Ok(Ok(ago))) = ago else { return false };
         i64::try_from(ago.as_millis()).is_ok_and(|ago_ms| ago_ms >= self.rests_ms)
     }
 

@@ -25,7 +25,7 @@ use crate::limits::LimitArgs;
 use crate::locked::locked;
 use crate::logging::{self, Format};
 use crate::watch::{self, Watch, Watching};
-use crate::{assets, data_dir, examples, leftovers, panics, removal, server, signals};
+use crate::{assets, data_dir, examples, leftovers, panics, removal, server, stopping};
 use addresses::{
     check_address, from_here, listen_or_move, parse_address, parse_host, parse_origin,
     parse_public_url,
@@ -38,6 +38,9 @@ const DEFAULT_PORT: u16 = 7473;
 
 /// Where the folder took no file, it is tried again this often.
 const NAME_EVERY: Duration = Duration::from_secs(5);
+
+/// What is left to write once all is closed is short.
+const MOST_NOTING: Duration = Duration::from_secs(3);
 
 /// What `turnreel serve` is told.
 #[derive(Debug, clap::Args)]
@@ -136,7 +139,7 @@ pub(crate) fn run(args: Args, watch: Option<Watch>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => fail(&why),
     };
-    // Reads that are stuck in the disk do not keep the process.
+    // What is stuck in the disk does not keep the process.
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     code
 }
@@ -148,7 +151,7 @@ fn fail(why: &str) -> ExitCode {
 
 async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
     // Asked for before anything is opened: a stop during a long start must be a stop too.
-    let mut stop = Box::pin(stop_signal()?);
+    let mut stop = Box::pin(stopping::asked()?);
     let dir = data_dir::resolve(args.data.data.clone())?;
     check_address(args.listen, &dir)?;
     // The folder first: of two servers in one folder, the second must hear of the lock and not of the port.
@@ -182,8 +185,23 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
     let mut watching = None;
     let mut found = Vec::new();
     if let Some(watch) = watch {
-        let (thread, here) = watch.begin(&state, &dir)?;
-        (watching, found) = (Some(thread), here);
+        let (own, data) = (state.clone(), dir.clone());
+        let looking = tokio::task::spawn_blocking(move || watch.begin(&own, &data));
+        let begun = tokio::select! {
+            begun = looking => begun.map_err(|why| why.to_string()).flatten(),
+            () = &mut stop => {
+                // What is told from now on is as what is told before a kill.
+                stopping::close_logs(&state).await;
+                return Ok(());
+            }
+        };
+        match begun {
+            Ok((thread, here)) => (watching, found) = (Some(thread), here),
+            Err(why) => {
+                stopping::close_logs(&state).await;
+                return Err(why);
+            }
+        }
     }
     // Who has sessions of their own needs no examples.
     if is_new && !args.has_no_examples() && found.iter().all(|found| found.read == 0) {
@@ -204,6 +222,7 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
         if args.ready_json {
             // Who started it waits for this alone.
             data_dir::remove_server_file(&dir);
+            stopping::close_logs(&state).await;
             return Err(why);
         }
         tracing::error!("{why}");
@@ -227,15 +246,20 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
         *locked(&halting) = tokio::task::spawn_blocking(halt).await.ok().flatten();
     };
     let served = server::run(listener, state, stop).await;
-    if let Some(mut follow) = locked(&halted).take() {
-        follow.close();
-    }
+    let follow = locked(&halted).take();
     if let Some(naming) = naming {
         naming.abort();
         // It may be writing on another thread: what is removed below comes after that.
         let _ = naming.await;
     }
-    data_dir::remove_server_file(&dir);
+    let leaving = move || {
+        if let Some(mut follow) = follow {
+            follow.close();
+        }
+        data_dir::remove_server_file(&dir);
+    };
+    let what = || "the notes of what was followed".to_owned();
+    stopping::off_thread(leaving, MOST_NOTING, &what).await;
     served.map_err(|why| format!("could not serve: {why}"))
 }
 
@@ -259,41 +283,6 @@ async fn name_later(dir: PathBuf, url: String, watches: bool) {
             return;
         }
     }
-}
-
-/// Ready when the process is asked to stop. It listens from now on, not from when it is first waited for.
-fn stop_signal() -> Result<impl Future<Output = ()> + Send, String> {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let listen =
-            |kind| signal(kind).map_err(|why| format!("could not listen for signals: {why}"));
-        let mut terminate = listen(SignalKind::terminate())?;
-        let mut interrupt = listen(SignalKind::interrupt())?;
-        let mut hangup = match signals::heeds_hangup() {
-            true => Some(listen(SignalKind::hangup())?),
-            false => None,
-        };
-        Ok(async move {
-            let closed = async {
-                match &mut hangup {
-                    Some(hangup) => drop(hangup.recv().await),
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-                () = closed => {}
-            }
-        })
-    }
-    #[cfg(not(unix))]
-    Ok(async {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    })
 }
 
 /// The folder of events that wait for a server.

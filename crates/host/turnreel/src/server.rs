@@ -22,6 +22,7 @@ use crate::removed;
 use crate::routes;
 use crate::stall::Guarded;
 use crate::state::{State, stopped};
+use crate::stopping;
 use crate::wire::Wire;
 
 /// A request's head is read up to this length, so that the guard can say what is too long about it.
@@ -92,11 +93,9 @@ pub async fn run(
         tracing::warn!("some connections did not end in time");
     }
     // Nothing is sent any more.
-    masking::tell_all(&state).await;
-    let closing = tokio::task::spawn_blocking(move || state.store.close()).await;
-    if let Err(why) = closing {
-        tracing::error!("could not close the logs: {why}");
-    }
+    let what = || "what was held back to be masked".to_owned();
+    stopping::wait_for(masking::tell_all(&state), GRACE, &what).await;
+    stopping::close_logs(&state).await;
     Ok(())
 }
 

@@ -135,13 +135,14 @@ impl State {
         public: Option<&str>,
         settings: Settings,
     ) -> Self {
-        let list = List::default();
         let rings = Rings::new(settings.ring_bytes);
-        let mut live = BTreeMap::new();
-        for session in store.sessions() {
+        let sessions = store.sessions();
+        let list = List::of(sessions.iter().map(|session| session.id().clone()));
+        let live = (1..).zip(sessions).map(|(number, session)| {
             let id = session.id().clone();
-            live.insert(id, Arc::new(Live::new(session, &list, &rings)));
-        }
+            (id, Arc::new(Live::numbered(session, number, &rings)))
+        });
+        let live: BTreeMap<_, _> = live.collect();
         let state = State(Arc::new(Inner {
             packed: PackedRows::new(&store.packed(), &list),
             access: Access {

@@ -13,6 +13,7 @@ mod refusal;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
@@ -35,6 +36,9 @@ pub(crate) use refusal::{Refusal, unreadable};
 /// So long a file that could not be read is left alone, unless it changes: each request would read it, and say so.
 const TRY_AGAIN: Duration = Duration::from_millis(250);
 
+/// A look for a stream is as old as this at most.
+const STREAMS_LOOK: Duration = Duration::from_millis(250);
+
 /// The tokens of a running server.
 pub(crate) struct Tokens {
     dir: PathBuf,
@@ -50,8 +54,12 @@ pub(crate) struct Tokens {
 #[derive(Default)]
 struct Made {
     grants: Vec<(String, Arc<Grant>)>,
+    /// Their ids.
+    ids: HashSet<String>,
     /// Of the file that they are from.
     stamp: Option<Stamp>,
+    /// When it was last looked at.
+    looked_at: Option<Instant>,
     /// Of one that could not be read, and when that was tried.
     refused: Option<(Option<Stamp>, Instant)>,
 }
@@ -111,8 +119,7 @@ impl Tokens {
     /// Whether the token behind `grant` still opens what it did: a socket lasts longer than a request.
     pub(crate) fn holds(&self, grant: &Grant) -> bool {
         if let Some(nth) = grant.nth_own() {
-            let is_due = locked(&self.own).is_due(Instant::now());
-            if is_due {
+            if is_due(locked(&self.own).looked_at, Instant::now()) {
                 self.looks.take(|| self.look_at_own());
             }
             return locked(&self.own).grant.nth_own() == Some(nth);
@@ -120,10 +127,10 @@ impl Tokens {
         if grant.is_startup() {
             return true;
         }
-        self.looks.take(|| self.look_at_made());
-        let made = locked(&self.made);
-        let mut ids = made.grants.iter().map(|(_, made)| &made.id);
-        !grant.is_over(now_ms()) && ids.any(|id| *id == grant.id)
+        if is_due(locked(&self.made).looked_at, Instant::now()) {
+            self.looks.take(|| self.look_at_made());
+        }
+        !grant.is_over(now_ms()) && locked(&self.made).ids.contains(&grant.id)
     }
 
     /// Whether the file of those that were made cannot be read: a token that is unknown may be in it.
@@ -143,7 +150,12 @@ impl Tokens {
     /// The same of those that were made.
     fn look_at_made(&self) {
         let stamp = stamp_of(&file_of(&self.dir));
-        if !locked(&self.made).knows(stamp) {
+        let is_known = {
+            let mut made = locked(&self.made);
+            made.looked_at = Some(Instant::now());
+            made.knows(stamp)
+        };
+        if !is_known {
             let read = list(&self.dir);
             let is_read = read.is_ok();
             locked(&self.made).see(stamp, read);
@@ -181,6 +193,8 @@ impl Made {
                         Some((record.sha256.clone(), grant))
                     })
                     .collect();
+                let ids = self.grants.iter().map(|(_, grant)| grant.id.clone());
+                self.ids = ids.collect();
             }
             // Nobody is let in by a file that cannot be read, and nobody thrown out by it.
             Err(why) => {
@@ -189,6 +203,11 @@ impl Made {
             }
         }
     }
+}
+
+/// Whether who asks with each frame of a stream is to look again: the folder may be a slow one, and who follow one link are many.
+fn is_due(looked_at: Option<Instant>, now: Instant) -> bool {
+    looked_at.is_none_or(|at| now.saturating_duration_since(at) >= STREAMS_LOOK)
 }
 
 fn stamp_of(path: &Path) -> Option<Stamp> {

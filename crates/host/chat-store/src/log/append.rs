@@ -111,7 +111,7 @@ impl Log {
             epoch: self.epochs.now().to_owned(),
             results,
             stored,
-            summary: self.summary.clone(),
+            summary: self.summing.row.clone(),
             synced,
             refused,
         })

@@ -60,7 +60,7 @@ impl Log {
             epoch: self.epochs.now().to_owned(),
             head: self.head,
             oldest: self.oldest,
-            events: self.summary.events,
+            events: self.summing.row.events,
             bytes: self.end,
             damaged_lines: self.damaged,
             degraded: self.failed.clone(),

@@ -78,7 +78,7 @@ impl Log {
             epoch: self.epochs.now().to_owned(),
             results,
             stored: stored.collect(),
-            summary: self.summary.clone(),
+            summary: self.summing.row.clone(),
             synced,
             refused: false,
         })

@@ -124,7 +124,7 @@ impl Log {
         epochs.begin(epoch, self.head, home);
         let line = self.control_line(epochs.epoch_line(self.head, why), now_ms);
         self.write_in_one_piece([line], SyncPolicy::Always)?;
-        epochs.now().clone_into(&mut self.summary.epoch);
+        epochs.now().clone_into(&mut self.summing.row.epoch);
         self.epochs = epochs;
         if self.epochs.home().is_none() {
             self.note_own_epoch();

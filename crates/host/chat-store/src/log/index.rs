@@ -17,19 +17,17 @@ mod writing;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use chat_event::Standing;
 use serde::{Deserialize, Serialize};
 
 use super::condition::{Condition, SyncTimes};
 use super::epochs::Epochs;
 use super::files::{Files, Segment};
 use super::ids::{BLOCK_PLACES, Ids};
-use crate::now::Now;
 use crate::platform::{self, FileMark};
-use crate::spent::Spent;
 use crate::summary::Summary;
+use crate::summing::Behind;
 pub(super) use reading::load;
-use reading::{read_facts, read_text};
+use reading::{BEGINNING_BYTES, read_facts, read_text};
 
 const MAGIC: &[u8; 8] = b"TURNIDX8";
 
@@ -41,7 +39,7 @@ const HEAD_BYTES: usize = 32;
 /// An index that says it has more is damaged: 16 bytes for each 64 KiB of a log of 640 GiB.
 const MOST_TABLE_BYTES: u64 = 256 * 1024 * 1024;
 
-/// What is known of a log without reading it.
+/// What is known of a log without reading it. In the index stands more: what is needed by who goes on with it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Facts {
@@ -56,12 +54,6 @@ pub(crate) struct Facts {
     /// Shared with who lists it: of most sessions nothing else is ever asked for.
     #[serde(with = "shared")]
     pub(crate) summary: Arc<Summary>,
-    /// What the summary does not tell of what is open, but needs to go on.
-    now: Now,
-    /// The same of how the session stands.
-    standing: Standing,
-    /// The same of what it used.
-    spent: Spent,
     /// The segments, and the newest file as it was.
     pub(crate) sealed: Vec<Segment>,
     pub(crate) newest: Option<FileMark>,
@@ -130,8 +122,9 @@ impl Facts {
         let facts = read_facts(&file.ok()?)?;
         let newest = FileMark::at(&files.newest()).ok();
         let is_whole = facts.fits(files) && facts.newest == newest;
-        (is_whole && facts.end == files.base() + newest.map_or(0, |mark| mark.bytes))
-            .then_some(facts)
+        let end = files.base() + newest.map_or(0, |mark| mark.bytes);
+        // Of what a full disk leaves of a new log nothing is known.
+        (is_whole && facts.end == end && end > 0).then_some(facts)
     }
 
     /// The files it is of.
@@ -186,7 +179,8 @@ impl Before {
     /// What the index says of the session's log, whatever became of that since, and whichever version wrote it.
     pub(super) fn of(files: &Files, session: &str) -> Option<Before> {
         let file = platform::private_file().read(true).open(files.index());
-        let (_, text) = read_text(&file.ok()?)?;
+        let mut beginning = [0; BEGINNING_BYTES];
+        let (_, text) = read_text(&file.ok()?, &mut beginning)?;
         let before: Before = serde_json::from_slice(&text).ok()?;
         (before.session == session).then_some(before)
     }
@@ -207,6 +201,7 @@ impl Before {
 /// What the index has of a log.
 pub(super) struct Index {
     pub(super) facts: Facts,
+    pub(super) behind: Behind,
     pub(super) lines: Vec<(u64, u64)>,
     pub(super) ids: Ids,
 }

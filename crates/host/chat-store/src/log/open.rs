@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::platform::{self, FileMark};
 use crate::random::random_base64url;
 use crate::session_id::SessionId;
-use crate::summary::Summary;
+use crate::summing::Summing;
 
 /// Bytes that are copied at once.
 const COPY_BYTES: usize = 256 * 1024;
@@ -49,7 +49,7 @@ impl Log {
         }
         let mut reader = opening.files.reader()?;
         let mut log = Log {
-            summary: Summary::new(opening.id.as_str()),
+            summing: Summing::new(opening.id.as_str()),
             id: opening.id,
             segment_bytes: opening.segment_bytes,
             file: None,
@@ -105,7 +105,7 @@ impl Log {
         }
         let (why, now_ms) = (opening.why_new_epoch, opening.now_ms);
         log.repair(found, &mut reader, copy_of, why, now_ms)?;
-        log.epochs.now().clone_into(&mut log.summary.epoch);
+        log.epochs.now().clone_into(&mut log.summing.row.epoch);
         log.write_index();
         log.complete_manifest();
         Ok(log)
@@ -119,7 +119,10 @@ impl Log {
         self.oldest = facts.oldest;
         self.end = facts.end;
         self.last_line = facts.last_line;
-        self.summary = Arc::unwrap_or_clone(facts.summary);
+        self.summing = Summing {
+            row: Arc::unwrap_or_clone(facts.summary),
+            behind: index.behind,
+        };
         self.ends_clean = facts.ends_clean;
         self.damaged = facts.damaged;
         self.lines = index.lines;

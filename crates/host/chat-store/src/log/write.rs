@@ -83,7 +83,7 @@ impl Log {
         start
             .extra
             .insert("base", Json::from(serde_json::Value::from(self.head)));
-        let now_ms = self.summary.last_activity_ms.unwrap_or_default();
+        let now_ms = self.summing.row.last_activity_ms.unwrap_or_default();
         self.control_line(start, now_ms)
     }
 

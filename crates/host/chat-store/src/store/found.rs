@@ -14,7 +14,8 @@ use crate::session_id::SessionId;
 
 /// What a folder has.
 pub(super) struct Found {
-    /// Its logs by their stems, with the segments of each.
+    /// Its logs by their stems, with the segments of each. Of a new one a full disk may have left no more than
+    /// [a name](Files::are_there).
     pub(super) logs: Vec<Files>,
     /// Those with whose files something was begun that has not ended.
     pub(super) begun: BTreeSet<String>,
@@ -67,7 +68,7 @@ pub(super) fn all(dir: &Path) -> Result<Found, Error> {
         }
     });
     Ok(Found {
-        logs: files.filter(Files::are_there).collect(),
+        logs: files.collect(),
         begun,
         packed,
         half_written,

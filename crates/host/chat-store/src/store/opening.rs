@@ -1,7 +1,6 @@
 //! The logs of a folder, opened and repaired: all when the folder is, and one of a session that is new.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use super::found::{self, Found};
 use super::syncing::beside_each_other;
@@ -65,6 +64,10 @@ impl Store {
             locked(&self.inner.sessions).insert(id, session);
             return Ok(());
         }
+        // Looked at only here: a whole index is of a log that is there.
+        if !files.are_there() {
+            return Ok(());
+        }
         let id = found::session_of(&files)?;
         note_where_from(&files, &id);
         let log = Log::open(Opening {
@@ -92,30 +95,19 @@ impl Store {
         self.opened_or_new(id, None)
     }
 
-    /// All sessions, for who may put this one in: it is there, or nothing of it is being removed.
-    fn sessions_without_going(
-        &self,
-        id: &SessionId,
-    ) -> MutexGuard<'_, BTreeMap<SessionId, Arc<Session>>> {
-        loop {
-            let sessions = locked(&self.inner.sessions);
-            if sessions.contains_key(id) || !self.inner.going.has(id) {
-                return sessions;
-            }
-            drop(sessions);
-            self.inner.going.wait(id);
-        }
-    }
-
     /// As [`Store::session_or_new`]; where there is no file of it, it is made a copy of another's.
     pub(super) fn opened_or_new(
         &self,
         id: &SessionId,
         copy_of: Option<CopyOf>,
     ) -> Result<Arc<Session>, Error> {
-        let mut sessions = self.sessions_without_going(id);
-        if let Some(session) = sessions.get(id) {
-            return Ok(session.clone());
+        if let Some(session) = self.session(id) {
+            return Ok(session);
+        }
+        // One does so at a time, and when nothing of it is being removed; who has to do with other sessions does not wait.
+        let _changes = self.inner.changing.begin(id);
+        if let Some(session) = self.session(id) {
+            return Ok(session);
         }
         let mut files = Files::of_one(&self.inner.dir, &id.stem());
         let is_packed = self.is_packed(id);
@@ -145,8 +137,7 @@ impl Store {
             self.unpacked(id, &files);
         }
         let session = Session::of_log(id.clone(), log, &self.inner);
-        sessions.insert(id.clone(), session.clone());
-        drop(sessions);
+        locked(&self.inner.sessions).insert(id.clone(), session.clone());
         locked(&self.inner.unopened).remove(files.stem());
         self.inner.opened(id);
         Ok(session)

@@ -42,7 +42,7 @@ impl Store {
         let files = Files::of_one(&self.inner.dir, &id.stem());
         let bodies = bodies_in(&all_files_of(&files)?, &self.inner.blobs);
         // Nobody begins it in the middle of this, and the other sessions are not held while the disk works.
-        let _goes = self.inner.going.begin(id);
+        let _changes = self.inner.changing.begin(id);
         let session = self.session(id);
         let freed = match &session {
             Some(session) => {
@@ -50,12 +50,18 @@ impl Store {
                 let slot = session.held().ok();
                 let freed = remove_files(&files);
                 // What came to a log that is still open would go with the rest of it: opening it ends what was begun first.
-                if let (Err(_), Some(mut slot)) = (&freed, slot)
-                    && removal_is_begun(&files)
+                let goes = match &freed {
+                    Ok(_) => true,
+                    Err(_) => removal_is_begun(&files),
+                };
+                if goes
+                    && let Some(mut slot) = slot
                     && let Slot::Open(log) = &*slot
                 {
+                    // What is known of the log is of no use any more, and what the disk refused was of those files.
                     let facts = log.facts_of_removed();
                     *slot = Slot::Closed(Box::new(facts));
+                    locked(&self.inner.open).remove(id);
                 }
                 freed?
             }
@@ -63,10 +69,6 @@ impl Store {
         };
         locked(&self.inner.packed).remove(id);
         locked(&self.inner.unopened).remove(files.stem());
-        // What is known of its log is of no use any more.
-        if let Some(session) = session {
-            session.put_away(self.inner.options.sync);
-        }
         Ok(Removal { freed, bodies })
     }
 

@@ -110,9 +110,8 @@ impl Store {
         }
         let files = Files::of_one(&self.inner.dir, &id.stem());
         let failed = |why| Error::io("take in the log", &files.newest(), why);
-        // What is being removed of it is gone first.
-        let _goes = self.inner.going.begin(id);
-        let mut sessions = locked(&self.inner.sessions);
+        // What is being removed of it is gone first, and nobody begins it meanwhile.
+        let _changes = self.inner.changing.begin(id);
         // What was there may have been packed away, but for some files.
         end_begun(&files)?;
         if files.clone().listed_anew()?.are_there() {
@@ -138,7 +137,8 @@ impl Store {
         };
         // One that was taken away is forgotten with what was known of it.
         locked(&self.inner.open).remove(id);
-        if let Some(before) = sessions.insert(id.clone(), session.clone()) {
+        let before = locked(&self.inner.sessions).insert(id.clone(), session.clone());
+        if let Some(before) = before {
             // What who still holds it writes would go behind a log that is not there.
             before.is_away.store(true, Ordering::Relaxed);
         }

@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::log::{Facts, Files, Freed, Packed};
 use crate::log_bytes::LogBytes;
 use crate::summary::Summary;
+use crate::summing::Summing;
 
 /// Bytes that are read at once.
 const BLOCK_BYTES: usize = 256 * 1024;
@@ -48,10 +49,7 @@ pub fn rows(dir: &Path) -> Result<Rows, Error> {
             })
         }));
     });
-    found
-        .logs
-        .iter()
-        .for_each(|files| note(row_of(files).map(Some)));
+    found.logs.iter().for_each(|files| note(row_of(files)));
     told.rows.sort_by(|one, other| one.id.cmp(&other.id));
     Ok(told)
 }
@@ -81,11 +79,15 @@ pub fn sizes(dir: &Path) -> Result<BTreeMap<String, Freed>, Error> {
     Ok(sizes)
 }
 
-fn row_of(files: &Files) -> Result<Summary, Error> {
+/// The row of a log; `None` where it is a name and no more.
+fn row_of(files: &Files) -> Result<Option<Summary>, Error> {
     if let Some(facts) = Facts::of_whole(files) {
-        return Ok(Arc::unwrap_or_clone(facts.summary));
+        return Ok(Some(Arc::unwrap_or_clone(facts.summary)));
     }
-    let mut row = Summary::new(found::session_of(files)?.as_str());
+    if !files.are_there() {
+        return Ok(None);
+    }
+    let mut summing = Summing::new(found::session_of(files)?.as_str());
     let path = files.newest();
     let failed = |why| Error::io("read the log", &path, why);
     let mut log = LogBytes::open(&path).map_err(failed)?;
@@ -94,7 +96,7 @@ fn row_of(files: &Files) -> Result<Summary, Error> {
         if let Ok(event) = &record.content
             && !event.is_control()
         {
-            row.take(event);
+            summing.take(event);
         }
     };
     let mut block = vec![0; BLOCK_BYTES];
@@ -107,5 +109,5 @@ fn row_of(files: &Files) -> Result<Summary, Error> {
         }
     }
     reader.finish(&mut take);
-    Ok(row)
+    Ok(Some(summing.row))
 }

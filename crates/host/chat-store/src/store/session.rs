@@ -18,7 +18,7 @@ use super::{Inner, SyncPolicy, now_ms};
 use crate::error::Error;
 use crate::log::{Appended, Epochs, Facts, Files, Log, Packed, Rewrite, Snapshot, Storing};
 use crate::session_id::SessionId;
-pub use read::StoredBody;
+pub use read::{Known, StoredBody};
 
 /// One session's log.
 #[derive(Debug)]

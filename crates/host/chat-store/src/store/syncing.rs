@@ -1,5 +1,6 @@
 //! When what is written is made durable, and how: once a second for all logs that have something new, and at the end.
 
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -49,12 +50,21 @@ impl Store {
 
     /// Makes everything durable and says in each log that it was left on purpose.
     pub fn close(&self) {
+        let sessions = self.sessions();
+        let to_close = &self.inner.to_close;
+        to_close.store(sessions.len(), Ordering::Relaxed);
         self.stop_syncing();
-        beside_each_other(SYNCING, self.sessions(), &|session| {
+        beside_each_other(SYNCING, sessions, &|session| {
             if let Err(why) = session.close() {
                 tracing::error!(session = session.id().as_str(), "{why}");
             }
+            to_close.fetch_sub(1, Ordering::Relaxed);
         });
+    }
+
+    /// How many logs a [`Store::close`] that goes on has not come to the end of; some of them may have nothing to be closed for.
+    pub fn n_to_close(&self) -> usize {
+        self.inner.to_close.load(Ordering::Relaxed)
     }
 
     pub(super) fn stop_syncing(&self) {

@@ -64,7 +64,7 @@ fn who_asks_for_another_session_does_not_wait_for_one_that_is_removed() {
     let (done, is_done) = mpsc::channel();
     std::thread::scope(|scope| {
         // As who removes it, and a disk that takes long.
-        let goes = store.inner.going.begin(&id);
+        let goes = store.inner.changing.begin(&id);
         assert!(store.session(&ids[0]).is_some());
         let another = SessionId::parse("another").unwrap();
         store.session_or_new(&another).unwrap();
@@ -85,5 +85,85 @@ fn who_asks_for_another_session_does_not_wait_for_one_that_is_removed() {
         for _ in 0..2 {
             is_done.recv_timeout(Duration::from_secs(30)).unwrap();
         }
+    });
+}
+
+#[test]
+fn who_asks_whether_the_folder_takes_files_does_not_change_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = store_of(dir.path(), &["s1"]);
+    let changed = || dir.path().metadata().unwrap().modified().unwrap();
+    let before = changed();
+    std::thread::sleep(Duration::from_millis(20));
+    store.probe().unwrap();
+    assert_eq!(changed(), before);
+    // Where that of the bodies is away, the folder itself is tried.
+    std::fs::remove_dir_all(dir.path().join("blobs")).unwrap();
+    store.probe().unwrap();
+    let mut names = std::fs::read_dir(dir.path()).unwrap().flatten();
+    assert!(names.all(|entry| !entry.file_name().to_string_lossy().contains("probe")));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_session_that_the_disk_refused_is_as_any_other_once_it_was_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, ids) = store_of(dir.path(), &["s1"]);
+    let session = store.session(&ids[0]).unwrap();
+    let append = |name| {
+        let event = ChatEvent::new(name, 1, "s1", TurnStart::default());
+        session.append(vec![event], false, 1)
+    };
+    let lose = |log: &mut crate::log::Log| {
+        log.lose_its_disk();
+        Ok(())
+    };
+    session.with(&store.inner, lose).unwrap();
+    session.sync().unwrap_err();
+    append("e2").unwrap_err();
+    assert!(session.condition().degraded.is_some());
+    let (epoch, head) = session.position();
+    store.remove(&ids[0]).unwrap();
+    assert!(session.condition().degraded.is_none());
+    assert!(locked(&store.inner.open).is_empty());
+    // It goes on behind what it had.
+    let appended = append("e2").unwrap();
+    assert_eq!(appended.stored[0].seq, head + 1);
+    assert_ne!(appended.epoch, epoch);
+}
+
+/// A log that is a pipe: who opens it waits, as on a disk that hangs.
+#[cfg(unix)]
+#[test]
+fn who_has_to_do_with_other_sessions_does_not_wait_for_one_that_begins() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, ids) = store_of(dir.path(), &["other"]);
+    let id = SessionId::parse("s1").unwrap();
+    let pipe = store.log_path(&id);
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let (done, is_done) = mpsc::channel();
+    std::thread::scope(|scope| {
+        let begin = || drop(store.session_or_new(&id));
+        let beginning = [scope.spawn(begin), scope.spawn(begin)];
+        let (store, others) = (&store, &ids[0]);
+        scope.spawn(move || {
+            std::thread::sleep(Duration::from_millis(50));
+            let another = SessionId::parse("another").unwrap();
+            store.session_or_new(&another).unwrap();
+            store.session(others).unwrap().look_anew().unwrap();
+            assert_eq!(store.sessions().len(), 2);
+            done.send(()).unwrap();
+        });
+        let others = is_done.recv_timeout(Duration::from_secs(10));
+        // Who waits is let go, one after the other; a pipe is no log.
+        let mut options = File::options();
+        options.write(true);
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+        while !beginning.iter().all(|it| it.is_finished()) {
+            let _ = options.open(&pipe);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        others.unwrap();
     });
 }

@@ -44,13 +44,13 @@ impl Fleet {
         hashes: BTreeSet<String>,
     ) -> Result<(), String> {
         for sha256 in hashes {
-            if is_here(&state.store, &sha256) {
+            if missing(state, vec![sha256.clone()]).await.is_empty() {
                 continue;
             }
             let mut members: Vec<Member> = locked(&self.members).values().cloned().collect();
             members.sort_by_key(|member| Some(member.id.as_str()) != first);
             for member in members {
-                match self.fetch_body(&member, &state.store, &sha256).await {
+                match self.fetch_body(&member, state, &sha256).await {
                     Ok(true) => break,
                     Ok(false) => {}
                     Err(why) if Some(member.id.as_str()) == first => return Err(why),
@@ -64,9 +64,9 @@ impl Fleet {
     /// Fetches what is not here of the bodies that events refer to: they are sent before their events, maybe to another server.
     /// Who sent the events waits for it, but not for long; it goes on meanwhile.
     pub(crate) async fn fetch_bodies_of(self: &Arc<Self>, state: &State, events: &[ChatEvent]) {
-        let hashes = events.iter().flat_map(of);
-        let missing = hashes.filter(|sha256| !is_here(&state.store, sha256));
-        let missing: BTreeSet<String> = missing.take(MOST_FETCHED).collect();
+        let hashes: Vec<String> = events.iter().flat_map(of).collect();
+        // Also where there is nobody to fetch from: those that are here are not removed for a while.
+        let missing = missing(state, hashes).await;
         if missing.is_empty() || self.n_members() == 0 {
             return;
         }
@@ -82,7 +82,7 @@ impl Fleet {
     async fn fetch_body(
         &self,
         member: &Member,
-        store: &Store,
+        state: &State,
         sha256: &str,
     ) -> Result<bool, String> {
         let path = format!("/api/v1/blobs/{sha256}");
@@ -95,7 +95,9 @@ impl Fleet {
             return Err(format!("{} answers {}", member.url, answer.status()));
         }
         let said = |why: chat_store::Error| why.to_string();
-        let mut upload = store.blobs().begin(sha256).map_err(said)?;
+        let (own, hash) = (state.clone(), sha256.to_owned());
+        let beginning = spawn_blocking(move || own.store.blobs().begin(&hash)).await;
+        let mut upload = beginning.map_err(|why| why.to_string())?.map_err(said)?;
         while let Some(piece) = answer.chunk().await.map_err(|why| told(member, &why))? {
             upload = spawn_blocking(move || upload.write(&piece).map(|()| upload))
                 .await
@@ -136,6 +138,20 @@ impl Fleet {
         }
         Ok(())
     }
+}
+
+/// Those of the bodies that are not here, up to [`MOST_FETCHED`]. The disk is asked off the async threads.
+async fn missing(state: &State, hashes: Vec<String>) -> BTreeSet<String> {
+    if hashes.is_empty() {
+        return BTreeSet::new();
+    }
+    let own = state.clone();
+    let looking = spawn_blocking(move || {
+        let missing = hashes.into_iter().filter(|hash| !is_here(&own.store, hash));
+        missing.take(MOST_FETCHED).collect()
+    });
+    // It ends with the server.
+    looking.await.unwrap_or_default()
 }
 
 /// Whether the body is here, for who is about to store a line that refers to it.

@@ -22,17 +22,21 @@ fn write_store(state: &State, text: &mut Text) {
         buckets: vec![0; chat_store::SYNC_BOUNDS_US.len() + 1],
         sum: 0,
     };
-    for session in state.store.sessions() {
-        let condition = session.condition();
+    for live in state.all_to_write() {
+        let condition = live.session.condition();
+        // What was counted of one that is removed stays counted: a sum never falls.
+        for (sum, n) in syncs.buckets.iter_mut().zip(condition.syncs.buckets) {
+            *sum += n;
+        }
+        syncs.sum += condition.syncs.sum_us;
+        if live.is_removed() {
+            continue;
+        }
         n_sessions += 1;
         bytes += condition.bytes;
         events += condition.events;
         damaged += condition.damaged_lines;
         degraded += u64::from(condition.degraded.is_some());
-        for (sum, n) in syncs.buckets.iter_mut().zip(condition.syncs.buckets) {
-            *sum += n;
-        }
-        syncs.sum += condition.syncs.sum_us;
     }
     let gauges = [
         ("turnreel_sessions", "Sessions there are.", n_sessions),

@@ -192,11 +192,12 @@ mod tests {
     use super::*;
 
     fn row(id: &str, status: &str, ago_ms: i64) -> Summary {
-        let mut row = Summary::default();
-        row.id = id.to_owned();
-        row.status = status.to_owned();
-        row.last_activity_ms = Some(now_ms() - ago_ms);
-        row
+        Summary {
+            id: id.to_owned(),
+            status: status.to_owned(),
+            last_activity_ms: Some(now_ms() - ago_ms),
+            ..Summary::default()
+        }
     }
 
     #[test]
@@ -234,8 +235,10 @@ mod tests {
             row("busy", "busy", 31 * DAY_MS),
             row("young", "ended", 29 * DAY_MS),
         ];
-        let mut timeless = Summary::default();
-        timeless.id = "timeless".to_owned();
+        let timeless = Summary {
+            id: "timeless".to_owned(),
+            ..Summary::default()
+        };
         rows.push(timeless);
         let meant = |force| {
             let chosen = older(rows.clone(), &BTreeMap::new(), 30 * DAY_MS, force);

@@ -73,7 +73,7 @@ impl Sessions {
             // The last was read just now, and is about to be looked at.
             let before_last = self.order.iter().take(self.order.len() - 1);
             let mut before_last = before_last.enumerate();
-            let Some((nth, _)) = before_last.find(|(_, id)| !self.waited.contains_key(id)) else {
+            let Some((nth, _)) = before_last.find(|(_, id)| !self.waited.contains_key(*id)) else {
                 break;
             };
             if let Some(id) = self.order.remove(nth) {
@@ -162,7 +162,7 @@ mod tests {
         sessions.keep(&ids[MAX_SESSIONS], OfSession::default());
         let gone: Vec<_> = ids
             .iter()
-            .filter(|id| !sessions.requests.contains_key(id))
+            .filter(|id| !sessions.requests.contains_key(*id))
             .collect();
         assert_eq!(gone, [&ids[1]]);
         assert_eq!(sessions.order.len(), sessions.requests.len());

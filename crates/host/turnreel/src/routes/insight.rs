@@ -24,15 +24,19 @@ use super::ranged;
 use crate::error::ApiError;
 use crate::live::Live;
 use crate::locked::locked;
-use crate::readers::{Reader, Readers};
+use crate::readers::{self, Reader, Readers};
 use crate::search::{self, Asked};
 use crate::state::State;
+use crate::turns::Turns;
 
 /// Logs that are read whole at once: one core is left for those who write.
 const AT_ONCE: usize = 2;
 
 /// How long one waits for others to have read theirs.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long one waits until another has counted the same session.
+const TURN_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Sessions whose summary goes on from where it was. Each holds about as much of its log as a `retract` may take back, 32 MiB
 /// at most.
@@ -42,9 +46,10 @@ const KEPT: usize = 8;
 const GAPS: usize = 1000;
 
 /// Who may read a whole log, and what came of it before.
-#[derive(Debug)]
 pub(crate) struct Insight {
     readers: Readers,
+    /// Of those who ask for the same summary one counts at a time: the others take no place meanwhile.
+    turns: Turns,
     summaries: Mutex<VecDeque<(SessionId, Arc<Mutex<Counted>>)>>,
 }
 
@@ -60,6 +65,7 @@ impl Default for Insight {
     fn default() -> Self {
         Insight {
             readers: Readers::new(AT_ONCE, PATIENCE),
+            turns: Turns::default(),
             summaries: Mutex::default(),
         }
     }
@@ -98,7 +104,12 @@ pub(super) async fn summary(
         let response = axum::http::StatusCode::NOT_MODIFIED.into_response();
         return Ok(ranged::with_tag(response, &tag));
     }
-    let counted = state.insight.counted(live.session.id());
+    let id = live.session.id().clone();
+    let turn = state.insight.turns.of(&id);
+    let Ok(_turn) = tokio::time::timeout(TURN_PATIENCE, turn).await else {
+        return Err(readers::too_many());
+    };
+    let counted = state.insight.counted(&id);
     let summing = move |reader: &Reader| sum_up(&live, &counted, reader);
     let (text, tag) = state.insight.readers.read(summing).await?;
     let json = HeaderValue::from_static("application/json");
@@ -217,4 +228,41 @@ pub(super) async fn health(
         }))
     };
     Ok(Json(state.insight.readers.read(looking).await?))
+}
+
+#[cfg(test)]
+mod tests {
+    use chat_event::payload::TurnStart;
+    use chat_store::{Options, Store};
+
+    use super::*;
+    use crate::state::Settings;
+
+    #[tokio::test]
+    async fn who_waits_for_the_same_summary_takes_no_place_of_those_who_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path(), Options::default()).unwrap();
+        let state = State::new(store, "t", 1, &[], Settings::default());
+        let ids = ["s1", "s2"].map(|id| SessionId::parse(id).unwrap());
+        for id in &ids {
+            let live = state.live_or_new(id).unwrap();
+            let event = ChatEvent::new("e1", 1, id.as_str(), TurnStart::default());
+            live.session.append(vec![event], false, 1).unwrap();
+        }
+        let asking = |id: &SessionId| {
+            let path = Path(id.as_str().to_owned());
+            tokio::spawn(summary(FromState(state.clone()), path, HeaderMap::new()))
+        };
+        // As one who counts, and is long at it.
+        let turn = state.insight.turns.of(&ids[0]).await;
+        let waiting: Vec<_> = (0..2 * AT_ONCE).map(|_| asking(&ids[0])).collect();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert!(waiting.iter().all(|it| !it.is_finished()));
+        let other = asking(&ids[1]).await.unwrap();
+        assert!(other.is_ok(), "others are read meanwhile");
+        drop(turn);
+        for one in waiting {
+            assert!(one.await.unwrap().is_ok());
+        }
+    }
 }

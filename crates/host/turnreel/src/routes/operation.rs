@@ -175,10 +175,11 @@ fn look_at(state: &State) -> StoreFound {
         found.refuses = !found.is_full;
         tracing::warn!("not ready: {why}");
     }
-    for session in state.store.sessions() {
-        let condition = session.condition();
-        found.degraded += u64::from(condition.degraded.is_some());
-        found.damaged += condition.damaged_lines;
+    // Of one that is removed nothing is wrong any more.
+    for live in state.all_live() {
+        let (is_degraded, damaged) = live.session.troubles();
+        found.degraded += u64::from(is_degraded);
+        found.damaged += damaged;
     }
     found
 }

@@ -71,13 +71,9 @@ pub(super) async fn list(
     let limit = query.limit.unwrap_or(LIMIT).clamp(1, LIMIT);
     let after = query.after.unwrap_or_default();
     let wanted = query.q.unwrap_or_default().to_lowercase();
-    let mut sessions: Vec<_> = state
-        .all_rows()
-        .into_iter()
-        .filter(|row| row.id > after && grant.sees(&row.id))
-        .filter(|row| fits(row, query.status.as_deref(), &wanted))
-        .take(limit + 1)
-        .collect();
+    let mut sessions = state.page_of_rows(&after, limit + 1, &|row| {
+        grant.sees(&row.id) && fits(row, query.status.as_deref(), &wanted)
+    });
     let more = sessions.len() > limit;
     sessions.truncate(limit);
     let next = sessions.last().filter(|_| more).map(|row| row.id.clone());

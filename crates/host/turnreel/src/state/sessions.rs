@@ -1,13 +1,17 @@
 //! The sessions of this server: those that have a log here, and how one comes to have it.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use chat_store::{Restoring, Session, SessionId};
+use chat_store::{Restoring, Session, SessionId, Summary};
 
 use super::State;
 use crate::error::ApiError;
 use crate::live::Live;
+
+/// Sessions that are looked at together.
+const PART: usize = 256;
 
 impl State {
     /// The session of that id, where it has a log.
@@ -150,9 +154,37 @@ impl State {
 
     /// All sessions that have a log, by id.
     pub(crate) fn all_live(&self) -> Vec<Arc<Live>> {
-        let mut all = self.all_to_write();
-        all.retain(|live| !live.is_removed());
-        all
+        let map = self.map();
+        let all = map.values().filter(|live| !live.is_removed());
+        all.cloned().collect()
+    }
+
+    /// The rows of the first `most` of those whose ids come after that text, by id, among those that are `wanted`. No more of
+    /// them are looked at than it takes.
+    pub(crate) fn rows_after(
+        &self,
+        after: &str,
+        most: usize,
+        wanted: &dyn Fn(&Summary) -> bool,
+    ) -> Vec<Arc<Summary>> {
+        let (mut rows, mut after) = (Vec::new(), after.to_owned());
+        loop {
+            // A part at a time: the map is not held while they are looked at.
+            let part: Vec<Arc<Live>> = {
+                let map = self.map();
+                let behind = (Bound::Excluded(&*after), Bound::Unbounded);
+                let part = map.range::<str, _>(behind).take(most.max(PART));
+                part.map(|(_, live)| live.clone()).collect()
+            };
+            let Some(last) = part.last() else { return rows };
+            last.session.id().as_str().clone_into(&mut after);
+            let there = part.iter().filter(|live| !live.is_removed());
+            let there = there.map(|live| live.row().1).filter(|row| wanted(row));
+            rows.extend(there.take(most - rows.len()));
+            if rows.len() == most {
+                return rows;
+            }
+        }
     }
 
     /// All sessions there ever were, by id.
@@ -169,4 +201,44 @@ impl State {
 fn packed_away(id: &SessionId) -> ApiError {
     let session = id.as_str().to_owned();
     chat_store::Error::PackedAway { session }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use chat_store::{Options, Store};
+
+    use super::*;
+    use crate::state::Settings;
+
+    #[test]
+    fn a_page_of_rows_is_a_part_of_all_of_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path(), Options::default()).unwrap();
+        for n in 0..PART + 50 {
+            let id = SessionId::parse(&format!("s{n:03}")).unwrap();
+            store.session_or_new(&id).unwrap();
+        }
+        let state = State::new(store, "t", 1, &[], Settings::default());
+        for n in [0, 7, 255, 256, 257] {
+            let id = SessionId::parse(&format!("s{n:03}")).unwrap();
+            let live = state.live(&id).unwrap();
+            live.set_removed(true, &state.list);
+        }
+        let all = state.all_rows();
+        assert_eq!(all.len(), PART + 45);
+        for after in ["", "0", "s", "s000", "s006", "s006x", "s255", "s305", "t"] {
+            for most in [1, 2, PART - 1, PART, PART + 1, usize::MAX] {
+                for step in [1, 3, 100] {
+                    let wanted = |row: &Summary| {
+                        let n: usize = row.id[1..].parse().unwrap();
+                        n.is_multiple_of(step)
+                    };
+                    let page = state.page_of_rows(after, most, &wanted);
+                    let part = all.iter().filter(|row| &*row.id > after && wanted(row));
+                    let part: Vec<_> = part.take(most).cloned().collect();
+                    assert_eq!(page, part, "{after} {most} {step}");
+                }
+            }
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! The file of tokens: what it says of each, and how it is changed. The tokens themselves it has not.
 
+use std::fs::TryLockError;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use chat_store::{SessionId, new_token, now_ms, random_base64url, sha256_hex};
 use serde::{Deserialize, Serialize};
@@ -18,6 +20,9 @@ pub(super) const MAX_REVOKED: usize = 50_000;
 
 /// How long it is remembered that a token was taken back.
 const REMEMBERED_DAYS: i64 = 90;
+
+/// So long another who changes the file is waited for: that takes milliseconds, unless it was stopped, or the disk hangs.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
 
 /// One token that was made, without the token.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -206,7 +211,20 @@ pub(super) fn change(
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     // Held until the end: a server and a command may both change the file.
     let lock = options.open(&lock_path).map_err(cannot)?;
-    lock.lock().map_err(cannot)?;
+    let deadline = Instant::now() + LOCK_WAIT;
+    loop {
+        match lock.try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                std::thread::sleep(LOCK_WAIT / 200);
+            }
+            Err(TryLockError::WouldBlock) => {
+                let said = format!("another program holds them: {}", lock_path.display());
+                return Err(Refusal::Io(format!("could not lock the tokens: {said}")));
+            }
+            Err(TryLockError::Error(why)) => return Err(cannot(why)),
+        }
+    }
     let mut records = read(dir)?;
     change(&mut records)?;
     let text = serde_json::to_string_pretty(&records);

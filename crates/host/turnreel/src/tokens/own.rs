@@ -2,15 +2,12 @@
 //! the one before at once.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use chat_store::sha256_hex;
 
 use super::Stamp;
 use crate::scope::Grant;
-
-/// A look for a stream is as old as this at most.
-pub(super) const STREAMS_LOOK: Duration = Duration::from_millis(250);
 
 /// The token as it was last seen.
 pub(super) struct Own {
@@ -33,12 +30,6 @@ impl Own {
             looked_at: None,
             nth: 1,
         }
-    }
-
-    /// Whether who asks with each frame of a stream is to look again: the folder may be a slow one.
-    pub(super) fn is_due(&self, now: Instant) -> bool {
-        let is_long_ago = |at| now.saturating_duration_since(at) >= STREAMS_LOOK;
-        self.looked_at.is_none_or(is_long_ago)
     }
 
     /// Whether the file is another than it was.

@@ -107,16 +107,26 @@ fn a_file_that_cannot_be_read_changes_nothing_and_one_that_can_counts_at_once() 
 
 /// A stream asks with each frame, which may be thousands a second.
 #[test]
-fn a_stream_of_the_servers_own_token_goes_by_a_look_that_is_not_long_ago() {
+fn a_stream_goes_by_a_look_that_is_not_long_ago() {
     let dir = tempfile::tempdir().unwrap();
     let first = data_dir::rotate_token(dir.path()).unwrap();
     let tokens = Tokens::new(&first, dir.path());
     let grant = tokens.find(&first).unwrap();
     let looked_at = locked(&tokens.own).looked_at.unwrap();
     data_dir::rotate_token(dir.path()).unwrap();
-    let is_due = |later| locked(&tokens.own).is_due(looked_at + later);
-    assert!(!is_due(own::STREAMS_LOOK / 2) && is_due(own::STREAMS_LOOK));
+    let is_due = |later| is_due(Some(looked_at), looked_at + later);
+    assert!(!is_due(STREAMS_LOOK / 2) && is_due(STREAMS_LOOK));
     locked(&tokens.own).looked_at = None;
+    assert!(!tokens.holds(&grant));
+    // So with a token that was made, which thousands may have as a link.
+    let (token, record) = create(dir.path(), Wanted::default()).unwrap();
+    let grant = tokens.find(&token).unwrap();
+    // As a look that was taken just now leaves it, however slow this machine is.
+    let just_now = Instant::now() + STREAMS_LOOK * 100;
+    locked(&tokens.made).looked_at = Some(just_now);
+    revoke(dir.path(), |it| it.id == record.id).unwrap();
+    assert!(tokens.holds(&grant));
+    locked(&tokens.made).looked_at = None;
     assert!(!tokens.holds(&grant));
 }
 
@@ -150,4 +160,16 @@ fn a_disk_that_hangs_holds_up_one_who_asks_and_the_others_go_by_what_was_known()
     });
     try_write_private(&path, b"[]").unwrap();
     assert!(tokens.find(&token).is_none());
+}
+
+#[test]
+fn who_holds_the_file_for_ever_keeps_nobody() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, record) = create(dir.path(), Wanted::default()).unwrap();
+    let lock = std::fs::File::open(dir.path().join("tokens.lock")).unwrap();
+    lock.lock().unwrap();
+    let revoked = revoke(dir.path(), |it| it.id == record.id);
+    assert!(revoked.unwrap_err().to_string().contains("holds them"));
+    drop(lock);
+    assert_eq!(revoke(dir.path(), |it| it.id == record.id).unwrap(), 1);
 }

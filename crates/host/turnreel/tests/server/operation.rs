@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -154,6 +155,22 @@ fn anyone_learns_whether_the_server_is_ready_and_nothing_else() {
         {"what": "store", "why": "lines of logs are damaged", "count": 2},
     ]);
     assert_eq!(body["warnings"], warnings);
+    // What was found of a session is not told of once that is removed, and what was counted is.
+    server.post("s1", &chunks(10, 12));
+    let before = figures(&server);
+    assert_eq!(before["turnreel_log_damaged_lines"], 2.0);
+    let path = "/api/v1/sessions/s1?force=1";
+    assert_eq!(server.ask("DELETE", path, &server.token, "").0, 200);
+    let after = figures(&server);
+    for name in ["sessions", "log_bytes", "log_events", "log_damaged_lines"] {
+        assert_eq!(after[&format!("turnreel_{name}")], 0.0, "{name}");
+    }
+    let syncs = "turnreel_fsync_duration_seconds_count";
+    assert!(after[syncs] >= before[syncs]);
+    let warnings = json!([warnings[0]]);
+    support::soon("nothing of it is to be warned of", || {
+        ready(&server).1["warnings"] == warnings
+    });
 }
 
 #[test]
@@ -184,7 +201,7 @@ fn a_server_whose_folder_takes_no_files_is_not_ready_until_it_does() {
 fn a_disk_that_hangs_is_waited_for_once_and_not_by_all_who_ask_whether_the_server_is_ready() {
     let dir = tempfile::tempdir().unwrap();
     let server = Server::start(dir.path());
-    let pipe = dir.path().join(".probe.new");
+    let pipe = dir.path().join("blobs/.new-probe.new");
     let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
     assert!(made.success());
     let ready = || {
@@ -207,6 +224,56 @@ fn a_disk_that_hangs_is_waited_for_once_and_not_by_all_who_ask_whether_the_serve
     let reading = std::thread::spawn(move || std::fs::read(pipe));
     support::soon("it is ready again", || ready().0 == 200);
     drop(reading);
+}
+
+/// A log that is a pipe: who would close it waits, as on a disk that hangs.
+#[cfg(unix)]
+#[test]
+fn a_stop_that_the_disk_holds_up_says_so_and_ends_and_with_a_second_signal_at_once() {
+    for is_hurried in [true, false] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut server = Server::start(dir.path());
+        server.post("s1", &chunks(1, 3));
+        // Twice: then its log is put away, and was not left on purpose.
+        server.kill_and_restart();
+        server.kill();
+        let mut command = Command::new(PROGRAM);
+        command.stderr(Stdio::piped());
+        let mut server =
+            Server::start_by(command, dir.path(), "127.0.0.1:0", &["--no-examples"]).unwrap();
+        let mut stderr = server.child.stderr.take().unwrap();
+        let reading = std::thread::spawn(move || {
+            let mut text = String::new();
+            stderr.read_to_string(&mut text).unwrap();
+            text
+        });
+        let paths = std::fs::read_dir(dir.path()).unwrap();
+        let mut paths = paths.map(|entry| entry.unwrap().path());
+        let is_log = |path: &PathBuf| path.to_string_lossy().ends_with(".events.jsonl");
+        let log = paths.find(is_log).unwrap();
+        std::fs::remove_file(&log).unwrap();
+        let made = Command::new("mkfifo").arg(&log).status().unwrap();
+        assert!(made.success());
+        signal(&server.child, "TERM");
+        std::thread::sleep(Duration::from_millis(1500));
+        assert!(
+            server.child.try_wait().unwrap().is_none(),
+            "it has closed it"
+        );
+        if is_hurried {
+            signal(&server.child, "INT");
+        }
+        let status = wait_for(&mut server.child, support::PATIENCE);
+        let said = reading.join().unwrap();
+        match is_hurried {
+            true => assert_eq!(status.code(), Some(130), "{said}"),
+            false => {
+                assert!(status.success(), "{said}");
+                assert!(said.contains("stopping waits for 1 logs"), "{said}");
+                assert!(said.contains("stopped without 1 logs"), "{said}");
+            }
+        }
+    }
 }
 
 /// What a server says on stderr while it is asked a few things.

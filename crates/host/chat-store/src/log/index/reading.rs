@@ -1,7 +1,7 @@
 //! Reading an index file: all of it that is needed at once, and a stretch of it when it is asked for.
 
+use std::borrow::Cow;
 use std::fs::File;
-use std::sync::Arc;
 
 use chat_event::jsonl::crc32c;
 
@@ -11,12 +11,17 @@ use super::{Facts, HEAD_BYTES, Index, MAGIC, MAGIC_OF_ANY, MOST_TABLE_BYTES, Tai
 use crate::blobs::sha256_hex;
 use crate::platform;
 
+/// So much of an index is read at once: of a session of up to 512 ids its facts end within it, behind two blocks of places.
+pub(super) const BEGINNING_BYTES: usize = 4 * BLOCK_BYTES;
+
 /// The index, where it is of the beginning of this log.
 pub(in crate::log) fn load(files: &Files, log: &mut Reader) -> Option<Index> {
     // It is written to as well: a tail goes to its end.
     let mut options = platform::private_file();
     let file = options.read(true).write(true).open(files.index()).ok()?;
-    let facts = read_facts(&file)?;
+    let mut beginning = [0; BEGINNING_BYTES];
+    let text = read_ours(&file, &mut beginning)?;
+    let facts: Facts = serde_json::from_slice(&text).ok()?;
     let now = log.newest_mark();
     let is_of_it = match (facts.newest, now) {
         (Some(then), Some(now)) => {
@@ -59,7 +64,13 @@ pub(in crate::log) fn load(files: &Files, log: &mut Reader) -> Option<Index> {
             lines.push((words.next()?, words.next()?));
         }
     }
-    Some(Index { facts, lines, ids })
+    let behind = serde_json::from_slice(&text).ok()?;
+    Some(Index {
+        facts,
+        behind,
+        lines,
+        ids,
+    })
 }
 
 /// Numbers that stand in a row, where their checksum is this.
@@ -77,25 +88,25 @@ fn read_words(file: &File, n_words: u64, at: u64, crc: u32) -> Option<Vec<u64>> 
     Some(words.iter().map(|word| u64::from_le_bytes(*word)).collect())
 }
 
+/// The facts alone: of what stands beside them nothing is made, for a folder of thousands is listed so.
 pub(super) fn read_facts(file: &File) -> Option<Facts> {
-    let (magic, text) = read_text(file)?;
-    if &magic != MAGIC {
-        return None;
-    }
-    let mut facts: Facts = serde_json::from_slice(&text).ok()?;
-    let summary = Arc::make_mut(&mut facts.summary);
-    summary.now = std::mem::take(&mut facts.now);
-    summary.standing = std::mem::take(&mut facts.standing);
-    summary.spent = std::mem::take(&mut facts.spent);
-    Some(facts)
+    let mut beginning = [0; BEGINNING_BYTES];
+    let text = read_ours(file, &mut beginning)?;
+    serde_json::from_slice(&text).ok()
 }
 
-/// The magic, and the facts as they stand there.
-pub(super) fn read_text(file: &File) -> Option<([u8; 8], Vec<u8>)> {
-    // The index of most sessions is not longer: a folder of thousands is listed by one read each.
-    let mut beginning = [0; 2 * BLOCK_BYTES];
+fn read_ours<'b>(file: &File, beginning: &'b mut [u8; BEGINNING_BYTES]) -> Option<Cow<'b, [u8]>> {
+    let (magic, text) = read_text(file, beginning)?;
+    (&magic == MAGIC).then_some(text)
+}
+
+/// The magic, and the facts as they stand there: where they lie in the file's beginning, in what that is read into.
+pub(super) fn read_text<'b>(
+    file: &File,
+    beginning: &'b mut [u8; BEGINNING_BYTES],
+) -> Option<([u8; 8], Cow<'b, [u8]>)> {
     // What it does not give is read below.
-    let filled = platform::read_at(file, &mut beginning, 0).ok()?;
+    let filled = platform::read_at(file, beginning, 0).ok()?;
     let beginning = &beginning[..filled];
     let head = beginning.first_chunk::<HEAD_BYTES>()?;
     let checksum = u32::from_le_bytes(head[28..].try_into().ok()?);
@@ -112,11 +123,11 @@ pub(super) fn read_text(file: &File) -> Option<([u8; 8], Vec<u8>)> {
     let within = usize::try_from(at).ok();
     let within = within.and_then(|at| beginning.get(at..at.checked_add(bytes)?));
     let facts = match within {
-        Some(facts) => facts.to_vec(),
+        Some(facts) => Cow::Borrowed(facts),
         None => {
             let mut facts = vec![0; bytes];
             read_exact_at(file, &mut facts, at)?;
-            facts
+            Cow::Owned(facts)
         }
     };
     let checksum = u32::from_le_bytes(head[24..28].try_into().ok()?);

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use chat_event::jsonl::crc32c;
+use serde::Serialize;
 
 use super::super::ids::{self, BLOCK_BYTES, BLOCK_PLACES, Older, Place};
 use super::super::{Log, WRITER};
@@ -13,6 +14,7 @@ use super::reading::read_range;
 use super::{Facts, HEAD_BYTES, Indexed, MAGIC, Tables, Tail};
 use crate::blobs::sha256_hex;
 use crate::platform::{self, FileMark};
+use crate::summing::Behind;
 
 /// Places that are held in memory before the index is written anew; it is then about so many bytes times 32.
 const HELD_PLACES: usize = 64 * 1024;
@@ -22,6 +24,15 @@ const RETRY_BYTES: u64 = 8 * 1024 * 1024;
 
 /// An index that is no longer is written whole: a tail would cost as much.
 const SHORT_BYTES: u64 = 4 * BLOCK_BYTES as u64;
+
+/// What stands in the index: the facts, and what they do not tell.
+#[derive(Serialize)]
+struct Text<'t> {
+    #[serde(flatten)]
+    facts: &'t Facts,
+    #[serde(flatten)]
+    behind: &'t Behind,
+}
 
 impl Log {
     /// Whether it is time to write the index: memory for ids is bounded by it, and by an eighth of what is on the disk, so
@@ -85,7 +96,7 @@ impl Log {
             ..self.facts()?
         };
         let facts_at = at + tail.len() as u64;
-        let text = serde_json::to_vec(&facts).map_err(io::Error::other)?;
+        let text = self.text_of(&facts)?;
         tail.extend_from_slice(&text);
         file.seek(SeekFrom::Start(at))?;
         file.write_all(&tail)?;
@@ -159,7 +170,7 @@ impl Log {
             ..self.facts()?
         };
         let facts_at = facts.tables.at + tables.len() as u64;
-        let text = serde_json::to_vec(&facts).map_err(io::Error::other)?;
+        let text = self.text_of(&facts)?;
         out.write_all(&tables)?;
         out.write_all(&text)?;
         out.seek(SeekFrom::Start(0))?;
@@ -192,6 +203,12 @@ impl Log {
         self.facts_of(Some(FileMark::of_gone(n_bytes)), String::new())
     }
 
+    /// The facts as they stand in the index.
+    fn text_of(&self, facts: &Facts) -> io::Result<Vec<u8>> {
+        let behind = &self.summing.behind;
+        serde_json::to_vec(&Text { facts, behind }).map_err(io::Error::other)
+    }
+
     /// What is known of the log now, but for the tables.
     fn facts(&self) -> io::Result<Facts> {
         let mut reader = self.files.reader().map_err(io::Error::other)?;
@@ -213,10 +230,7 @@ impl Log {
             oldest: self.oldest,
             ends_clean: self.ends_clean,
             damaged: self.damaged,
-            summary: Arc::new(self.summary.clone()),
-            now: self.summary.now.clone(),
-            standing: self.summary.standing.clone(),
-            spent: self.summary.spent.clone(),
+            summary: Arc::new(self.summing.row.clone()),
             sealed: self.files.sealed.to_vec(),
             newest,
             end: self.end,

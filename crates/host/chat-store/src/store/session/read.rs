@@ -9,7 +9,7 @@ use chat_event::{BodyRef, ChatEvent, bodies};
 use super::{Session, Slot};
 use crate::blobs::{BodyFile, BodyText, sha256_hex};
 use crate::error::Error;
-use crate::log::{Condition, Gap, Page, PageRequest};
+use crate::log::{Condition, Epochs, Gap, Page, PageRequest};
 use crate::store::now_ms;
 use crate::summary::Summary;
 
@@ -20,6 +20,21 @@ pub enum StoredBody {
     Text(String),
     /// It is a file beside the log.
     File(BodyFile),
+}
+
+/// What is known of a log; see [`Session::known`].
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// The epoch.
+    pub epoch: String,
+    /// The last number.
+    pub head: u64,
+    /// The number of the first event there is.
+    pub oldest: u64,
+    /// Whose copy it is; see [`Session::home`].
+    pub home: Option<String>,
+    /// The session's row in the list.
+    pub summary: Arc<Summary>,
 }
 
 impl Session {
@@ -118,6 +133,27 @@ impl Session {
         self.store()?.blobs.text(reference, most_bytes)
     }
 
+    /// What is known of the log, all of it of one moment.
+    pub fn known(&self) -> Known {
+        let known = |epochs: &Epochs, head, oldest, summary| Known {
+            epoch: epochs.now().to_owned(),
+            home: epochs.home().map(str::to_owned),
+            head,
+            oldest,
+            summary,
+        };
+        match &*self.seen() {
+            Slot::Open(log) => {
+                let summary = Arc::new(log.summary().clone());
+                known(log.epochs(), log.head(), log.oldest(), summary)
+            }
+            Slot::Closed(facts) => {
+                let summary = facts.summary.clone();
+                known(&facts.epochs, facts.head, facts.oldest, summary)
+            }
+        }
+    }
+
     /// The session's row in the list.
     pub fn summary(&self) -> Arc<Summary> {
         match &*self.seen() {
@@ -139,6 +175,14 @@ impl Session {
         match &*self.seen() {
             Slot::Open(log) => log.oldest(),
             Slot::Closed(facts) => facts.oldest,
+        }
+    }
+
+    /// Whether it takes no more events, and how many damaged lines were found on opening.
+    pub fn troubles(&self) -> (bool, u64) {
+        match &*self.seen() {
+            Slot::Open(log) => (log.is_degraded(), log.damaged()),
+            Slot::Closed(facts) => (false, facts.damaged),
         }
     }
 
