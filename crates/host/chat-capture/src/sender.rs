@@ -359,11 +359,10 @@ impl<'a> Sender<'a> {
             Err(why) => (Err(why), None),
         };
         if let (Err(why), Some(sources)) = (&sent, &mut self.sources) {
-            // To read a long log anew whenever it asks to wait would take ever longer. Where lines were sent in parts it may have
-            // taken the first of them: those come again with their ids, and are known by them.
-            let asks_to_wait = matches!(why, Error::Later { status, .. } if *status == Some(429));
             match new {
-                Some(new) if asks_to_wait => sources.keep(new),
+                Some(new) if takes_nothing_now(why) => sources.keep(new),
+                // The log could not be read on, and what was read of it stands.
+                None if takes_nothing_now(why) => {}
                 _ => sources.forget(&batch.session_id),
             }
         }
@@ -373,6 +372,19 @@ impl<'a> Sender<'a> {
     pub(crate) fn take_notes(&mut self) -> Vec<String> {
         self.account.take_notes()
     }
+}
+
+/// Whether a server that takes nothing for now says so: another has the log, it is asked too often, the log is away, the disk is
+/// full. To read a long log anew with each try would take ever longer, just when it is in trouble. Where lines were sent in
+/// parts it may have taken the first of them: those come again with their ids, and are known by them.
+fn takes_nothing_now(why: &Error) -> bool {
+    matches!(
+        why,
+        Error::Later {
+            status: Some(423 | 429 | 503 | 507),
+            ..
+        }
+    )
 }
 
 /// A random part of a time that doubles with each try, so that many clients do not come back together; what the server
@@ -389,15 +401,4 @@ fn backoff(tries: u32, asked: Option<Duration>) -> Duration {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn waits_grow_to_a_bound_and_are_at_least_what_was_asked_within_reason() {
-        for tries in 1..40 {
-            assert!(backoff(tries, None) <= LONGEST_WAIT);
-            assert!(backoff(tries, Some(Duration::from_secs(9))) >= Duration::from_secs(9));
-            assert!(backoff(tries, Some(Duration::MAX)) <= LONGEST_ASKED + LONGEST_WAIT);
-        }
-    }
-}
+mod tests;

@@ -265,8 +265,9 @@ impl Cold {
 
     /// Whether it is known to have all of the session up to `head`. Nothing is asked.
     pub fn covers(&self, session: &SessionId, epoch: &str, head: u64) -> bool {
+        let stem = session.stem();
         let known = self.known();
-        let versions = known.get(&session.stem()).into_iter().flatten();
+        let versions = known.get(&stem).into_iter().flatten();
         versions
             .into_iter()
             .any(|version| version.is_of(epoch) && version.head >= head)

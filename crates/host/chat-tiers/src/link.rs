@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, RedisResult};
+use redis::{AsyncConnectionConfig, Client, ParsingError, RedisError, RedisResult};
 
 use crate::copier::PATIENCE;
 use crate::error::Error;
@@ -81,13 +81,17 @@ impl Link {
         }
     }
 
-    /// What was answered. After an error the connection is another one: it may be in the middle of an answer.
+    /// What was answered. Where that was no whole answer the next connection is another one: this may be in the middle of it, or
+    /// lead to a server that cannot answer now. One answer that is whole and bad says nothing of the others.
     pub(crate) fn answered<T>(&self, answer: RedisResult<T>) -> Result<T, Error> {
         answer.map_err(|why| {
-            let mut known = self.locked();
-            known.connection = None;
-            known.failed = Some(Instant::now());
-            away(&why.to_string())
+            let said = away(&why.to_string());
+            if !is_of_one_answer(why) {
+                let mut known = self.locked();
+                known.connection = None;
+                known.failed = Some(Instant::now());
+            }
+            said
         })
     }
 
@@ -102,6 +106,18 @@ impl Link {
     fn locked(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether it is what one key holds that is at fault: it is of another type, or no value of ours, or a script stumbled over it.
+/// An answer that nobody can read ends the connection, so who asks next hears of that.
+fn is_of_one_answer(why: RedisError) -> bool {
+    let source = std::error::Error::source(&why);
+    if source.is_some_and(|source| source.is::<ParsingError>()) {
+        return true;
+    }
+    let refused = why.into_server_errors();
+    let of_one = |code: &str| matches!(code, "ERR" | "WRONGTYPE");
+    refused.is_some_and(|refused| refused.iter().all(|(_, why)| of_one(why.code())))
 }
 
 fn away(why: &str) -> Error {
@@ -120,4 +136,32 @@ pub(crate) async fn connect(
     connecting
         .await
         .map_err(|why| Error::store("connect to Redis", why))
+}
+
+#[cfg(test)]
+mod tests {
+    use redis::{FromRedisValue, Value};
+
+    use super::*;
+
+    #[test]
+    fn a_bad_answer_of_one_session_does_not_part_the_others_from_redis() {
+        let link = Link::new(client_at("redis://127.0.0.1/").unwrap());
+        let is_left_alone = |why: RedisError| {
+            assert!(link.answered::<()>(Err(why)).is_err());
+            link.known().is_err()
+        };
+        let no_number = u64::from_redis_value(Value::SimpleString("x".to_owned()));
+        assert!(!is_left_alone(no_number.unwrap_err().into()));
+        let refused = |code: &str| redis::make_extension_error(code.to_owned(), None);
+        assert!(!is_left_alone(refused("WRONGTYPE")));
+        // A server that is not ready, and one that does not answer.
+        for why in [
+            refused("LOADING"),
+            std::io::Error::from(std::io::ErrorKind::TimedOut).into(),
+        ] {
+            *link.locked() = Known::default();
+            assert!(is_left_alone(why));
+        }
+    }
 }

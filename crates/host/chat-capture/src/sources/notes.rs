@@ -69,8 +69,7 @@ impl Notes {
         file.read_to_string(&mut text)
             .map_err(|source| spool_error("note the source of", &path, source))?;
         Ok(Notes {
-            // One that was cut off tells nothing, and is written anew.
-            sources: first_of(&text).unwrap_or_default(),
+            sources: noted_in(&text),
             file,
             path,
         })
@@ -87,9 +86,11 @@ impl Notes {
     }
 }
 
-fn first_of<T: serde::de::DeserializeOwned>(text: &str) -> Option<T> {
+/// What stands at the beginning: behind it there may be the rest of what was written over. One that was cut off tells
+/// nothing, and is written anew.
+fn noted_in(text: &str) -> ByDialect {
     let mut values = serde_json::Deserializer::from_str(text).into_iter();
-    values.next()?.ok()
+    values.next().and_then(Result::ok).unwrap_or_default()
 }
 
 fn open(path: &Path) -> Result<File, Error> {
@@ -147,8 +148,7 @@ pub(crate) fn forget_old(spool_dir: &Path, now: SystemTime) {
 }
 
 fn read(path: &Path) -> ByDialect {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    serde_json::from_str(&text).unwrap_or_default()
+    noted_in(&std::fs::read_to_string(path).unwrap_or_default())
 }
 
 fn folder_of(spool_dir: &Path) -> PathBuf {
@@ -176,6 +176,30 @@ mod tests {
         assert!(left("{}", std::io::ErrorKind::Unsupported)?);
         // Another may hold it, who wrote nothing yet.
         assert!(left("", std::io::ErrorKind::Interrupted)?);
+        Ok(())
+    }
+
+    #[test]
+    fn notes_whose_writer_was_killed_before_it_cut_them_are_read_without_their_rest()
+    -> Result<(), Box<dyn std::error::Error>> {
+        let dir = tempfile::tempdir()?;
+        let held = File::create(dir.path().join("held.jsonl"))?;
+        held.lock()?;
+        let mut notes = Notes::lock(dir.path(), "s1")?;
+        let note = Note {
+            told: 1,
+            spool: "held.jsonl".to_owned(),
+        };
+        notes.sources.insert("claude-stream".to_owned(), note);
+        notes.write()?;
+        let mut file = &notes.file;
+        file.write_all(br#"l.jsonl"}}"#)?;
+        let told = SystemTime::now() - FORGOTTEN_AFTER - Duration::from_secs(1);
+        file.set_modified(told)?;
+        drop(notes);
+        forget_old(dir.path(), SystemTime::now());
+        let spools = peek(dir.path(), "s1").into_values().map(|it| it.spool);
+        assert_eq!(spools.collect::<Vec<_>>(), ["held.jsonl"]);
         Ok(())
     }
 

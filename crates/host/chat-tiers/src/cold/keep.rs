@@ -28,7 +28,7 @@ const AT_ONCE: usize = 2;
 /// What changes within it is looked at together: the last events of a session come one after the other.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// A session that nothing comes to is looked at no more often.
+/// All that are open are looked at so often: one that nothing comes to is over only by the time that goes by.
 const LOOK: Duration = Duration::from_secs(30);
 
 /// What has not ended is copied once it was quiet for so long.
@@ -57,6 +57,9 @@ pub async fn keep(
         backoff: Backoff::default(),
         resumes: Instant::now(),
         open: BTreeSet::new(),
+        looked: None,
+        fresh: BTreeSet::new(),
+        due: BTreeSet::new(),
         failures: HashMap::new(),
         unread: Unread::default(),
         not_taken: BTreeSet::new(),
@@ -82,6 +85,12 @@ struct Keeping {
     resumes: Instant,
     /// Those that the store may not have all of.
     open: BTreeSet<SessionId>,
+    /// When all of those were looked at; `None` where they are to be now.
+    looked: Option<Instant>,
+    /// Those of them that are looked at before that: something came to them, or their copy ended.
+    fresh: BTreeSet<SessionId>,
+    /// Those that are to be copied as of the last look, by how often they failed: one that never did comes first.
+    due: BTreeSet<(u32, SessionId)>,
     /// How often those failed that did.
     failures: HashMap<SessionId, u32>,
     /// Those whose logs, or bodies, could not be read here, or which the store refuses and no others.
@@ -105,7 +114,8 @@ impl Keeping {
             changes.borrow_and_update();
             let (newest, changed) = self.logs.changed_since(seen);
             seen = newest;
-            self.open.extend(changed);
+            self.open.extend(changed.iter().cloned());
+            self.fresh.extend(changed);
             if self.resumes <= Instant::now() {
                 self.begin().await;
             }
@@ -140,18 +150,20 @@ impl Keeping {
     async fn begin(&mut self) {
         if self.listed.is_none() {
             match self.cold.list().await {
-                Ok(()) => self.listed = Some(Instant::now()),
+                Ok(()) => {
+                    self.listed = Some(Instant::now());
+                    self.looked = None;
+                }
                 Err(why) => return self.failed(&why, None),
             }
             self.worked();
         }
-        let mut due = match self.due().await {
-            Ok(due) => due,
-            Err(why) => return self.failed(&why, None),
-        };
-        let n_waiting = due.len() + self.copying.len() + self.unread.n_resting();
+        if let Err(why) = self.look().await {
+            return self.failed(&why, None);
+        }
+        let n_waiting = self.due.len() + self.copying.len() + self.unread.n_resting();
         self.health.set_behind(n_waiting);
-        if due.is_empty() && self.copying.is_empty() && self.is_to_be_probed() {
+        if self.due.is_empty() && self.copying.is_empty() && self.is_to_be_probed() {
             self.asked_at = Instant::now();
             match self.cold.probe().await {
                 Ok(()) => self.worked(),
@@ -159,8 +171,11 @@ impl Keeping {
             }
         }
         while self.copying.len() < AT_ONCE {
-            let Some(id) = due.pop() else { break };
+            let Some((_, id)) = self.due.pop_first() else {
+                break;
+            };
             let Some(session) = self.logs.session(&id) else {
+                self.fresh.insert(id);
                 continue;
             };
             let (cold, of) = (self.cold.clone(), id.clone());
@@ -185,6 +200,7 @@ impl Keeping {
         let Some(id) = self.under_way.remove(&task) else {
             return;
         };
+        self.fresh.insert(id.clone());
         match copied {
             Ok((_, (_, Ok(Put::Done(_))))) => {
                 self.health.took(1);
@@ -227,33 +243,45 @@ impl Keeping {
         }
     }
 
-    /// Those that are over and not all there, nor on their way; the last is the next.
-    async fn due(&mut self) -> Result<Vec<SessionId>, Error> {
-        let (open, logs, cold) = (self.open.clone(), self.logs.clone(), self.cold.clone());
+    /// Looks which of them are to be copied: those that are over and not all there, nor on their way. With each copy that ends
+    /// only few are looked at, so that very many are not each compared with each.
+    async fn look(&mut self) -> Result<(), Error> {
+        let of_all = self.looked.is_none_or(|at| at.elapsed() >= LOOK);
+        let mut fresh = std::mem::take(&mut self.fresh);
+        fresh.extend(self.unread.due());
+        let at = if of_all { self.open.clone() } else { fresh };
+        let at = at.intersection(&self.open).cloned().collect();
+        let (logs, cold) = (self.logs.clone(), self.cold.clone());
         // Who has a log may be waited for.
-        let looking = task::spawn_blocking(move || look(open, &*logs, &cold, now_ms()));
-        let looked = looking.await;
-        let looked = looked.map_err(|why| Error::store("look at the logs", why))?;
-        let mut due = Vec::new();
+        let looking = task::spawn_blocking(move || look(at, &*logs, &cold, now_ms()));
+        let looked = looking.await.map_err(|why| {
+            self.looked = None;
+            Error::store("look at the logs", why)
+        })?;
+        if of_all {
+            self.looked = Some(Instant::now());
+        }
         for (id, open) in looked {
+            let n_failures = self.failures.get(&id).copied().unwrap_or(0);
+            let place = (n_failures, id);
+            self.due.remove(&place);
+            let (_, id) = &place;
             if open == Open::Gone {
-                self.failures.remove(&id);
+                self.failures.remove(id);
             }
             if open != Open::Over {
-                self.unread.forget(&id);
+                self.unread.forget(id);
             }
-            if self.unread.rests(&id) {
+            if self.unread.rests(id) {
                 continue;
             }
-            if open == Open::Over && !self.under_way.values().any(|it| *it == id) {
-                due.push(id);
+            if open == Open::Over && !self.under_way.values().any(|it| it == id) {
+                self.due.insert(place);
             } else if matches!(open, Open::Gone | Open::Copied) {
-                self.open.remove(&id);
+                self.open.remove(id);
             }
         }
-        let n_failures = |id: &SessionId| self.failures.get(id).copied().unwrap_or(0);
-        due.sort_by_key(|id| std::cmp::Reverse(n_failures(id)));
-        Ok(due)
+        Ok(())
     }
 
     fn say_unread(&mut self, id: &SessionId, why: &Error) {

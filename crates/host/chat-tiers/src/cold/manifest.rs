@@ -90,8 +90,10 @@ mod tests {
             base,
         });
         let epochs: Vec<Epoch> = epochs.collect();
-        let mut summary = Summary::default();
-        summary.last_activity_ms = Some(last_ms);
+        let summary = Summary {
+            last_activity_ms: Some(last_ms),
+            ..Summary::default()
+        };
         Manifest {
             writer: String::new(),
             written_ms: last_ms,

@@ -73,7 +73,8 @@ impl Cold {
         let digest = &read.digest;
         let key = self.keys.log(id, &digest.sha256);
         let n_bytes = digest.bytes;
-        let log = || Ok(session.log_bytes()?.take(n_bytes));
+        let of = session.clone();
+        let log = move || Ok(of.log_bytes()?.take(n_bytes));
         if !self.put_one(&key, digest, log).await? {
             return Ok(Put::Changed);
         }
@@ -136,13 +137,16 @@ impl Cold {
         &self,
         key: &Path,
         expected: &Digest,
-        open: impl FnOnce() -> Result<R, Error>,
+        open: impl FnOnce() -> Result<R, Error> + Send + 'static,
     ) -> Result<bool, Error> {
         let was_there = self.objects.is_there(key).await?;
         if was_there && self.is_same(key, expected).await? {
             return Ok(true);
         }
-        if !self.objects.put_packed(key, open()?, expected).await? {
+        // The disk may take long, and the log may be in somebody's hand.
+        let opened = tokio::task::spawn_blocking(open).await;
+        let opened = opened.map_err(|why| Error::local("read what is to be copied", why))??;
+        if !self.objects.put_packed(key, opened, expected).await? {
             return Ok(false);
         }
         if self.is_same(key, expected).await? {
@@ -169,14 +173,16 @@ impl Cold {
     /// to copy nothing of its session.
     async fn put_blob(&self, session: &Arc<Session>, sha256: &str) -> Result<bool, Error> {
         let key = self.keys.blob(sha256);
-        let Some((file, bytes)) = session.body_here(sha256)? else {
+        let name = sha256.to_owned();
+        let here = off_thread(session, move |session| session.body_here(&name)).await??;
+        let Some((file, bytes)) = here else {
             return self.objects.is_there(&key).await;
         };
         let expected = Digest {
             bytes,
             sha256: sha256.to_owned(),
         };
-        let open = || Ok(AsFarAsThere(file));
+        let open = move || Ok(AsFarAsThere(file));
         if self.put_one(&key, &expected, open).await? {
             return Ok(true);
         }

@@ -1,8 +1,9 @@
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
 
 use chat_event::ChatEvent;
-use chat_store::{Options, Session, Store};
+use chat_store::{Options, Session, Store, SyncPolicy};
 use object_store::memory::InMemory;
 
 use super::super::keys::Keys;
@@ -41,6 +42,9 @@ fn keeping(had: mpsc::Receiver<()>) -> Keeping {
         backoff: Backoff::default(),
         resumes: Instant::now(),
         open: BTreeSet::from([SessionId::parse("s1").unwrap()]),
+        looked: None,
+        fresh: BTreeSet::new(),
+        due: BTreeSet::new(),
         failures: HashMap::new(),
         unread: Unread::default(),
         not_taken: BTreeSet::new(),
@@ -56,8 +60,8 @@ async fn a_log_that_somebody_has_in_hand_is_waited_for_by_no_other_task() {
     let (let_go, had) = mpsc::channel();
     let mut keeping = keeping(had);
     let others = async { let_go.send(()).unwrap() };
-    let (due, ()) = tokio::join!(keeping.due(), others);
-    assert!(due.unwrap().is_empty());
+    let (looked, ()) = tokio::join!(keeping.look(), others);
+    assert!(looked.is_ok() && keeping.due.is_empty());
     assert!(keeping.open.is_empty(), "it is not here");
 }
 
@@ -198,4 +202,66 @@ fn a_segment(store: &Store, id: &SessionId) -> PathBuf {
     let is_it =
         |path: &PathBuf| *path != newest && path.to_string_lossy().ends_with(".events.jsonl");
     paths.find(is_it).unwrap()
+}
+
+/// Logs that all changed once, and how often they were asked for.
+struct Counted(Store, Vec<SessionId>, AtomicUsize);
+
+impl Logs for Counted {
+    fn changed_since(&self, seen: u64) -> (u64, Vec<SessionId>) {
+        let changed = if seen == 0 {
+            self.1.clone()
+        } else {
+            Vec::new()
+        };
+        (1, changed)
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        // Nothing changes behind that.
+        let changes = Box::leak(Box::new(watch::Sender::new(1)));
+        changes.subscribe()
+    }
+
+    fn session(&self, id: &SessionId) -> Option<Arc<Session>> {
+        self.2.fetch_add(1, Ordering::Relaxed);
+        self.0.session(id)
+    }
+
+    fn removed(&self, _: &SessionId) -> Removed {
+        Removed::No
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn very_many_sessions_that_are_over_are_not_all_looked_at_after_each_copy() {
+    const N: usize = 100;
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options {
+        sync: SyncPolicy::Never,
+        ..Options::default()
+    };
+    let store = Store::open(dir.path(), options).unwrap();
+    let id = |n| SessionId::parse(&format!("session-{n:03}")).unwrap();
+    let ids: Vec<SessionId> = (0..N).map(id).collect();
+    for id in &ids {
+        let end = r#"{"id":"a","timestamp":1,"type":"session_end","payload":{}}"#;
+        let event = ChatEvent::from_json(end).unwrap();
+        let session = store.session_or_new(id).unwrap();
+        session.append(vec![event], false, now_ms()).unwrap();
+    }
+    let cold = in_memory();
+    let logs = Arc::new(Counted(store, ids.clone(), AtomicUsize::new(0)));
+    let (stop, stopping) = watch::channel(false);
+    let keeping = tokio::spawn(keep(cold.clone(), logs.clone(), Arc::default(), stopping));
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !ids.iter().all(|id| cold.has(id)) {
+        assert!(Instant::now() < deadline, "not in time");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    stop.send(true).unwrap();
+    keeping.await.unwrap();
+    // With the first look, with each copy and behind it; and once more with each half minute.
+    let n_asked = logs.2.load(Ordering::Relaxed);
+    assert!(n_asked <= 6 * N, "{n_asked}");
 }

@@ -178,6 +178,25 @@ async fn a_body_that_the_disk_has_lost_is_another_and_no_reason_to_copy_nothing(
 }
 
 #[tokio::test]
+async fn a_disk_that_takes_long_to_open_what_is_copied_holds_up_no_other_task() {
+    let here = Here::new();
+    let key = here.cold.keys.blob(&"0".repeat(64));
+    let expected = Digest {
+        bytes: 9,
+        sha256: "0".repeat(64),
+    };
+    let (let_go, opened) = std::sync::mpsc::channel();
+    let open = move || {
+        let waited = opened.recv_timeout(std::time::Duration::from_secs(10));
+        assert!(waited.is_ok(), "it is held up");
+        Ok(io::Cursor::new(b"another".to_vec()))
+    };
+    let others = async { let_go.send(()).unwrap() };
+    let (put, ()) = tokio::join!(here.cold.put_one(&key, &expected, open), others);
+    assert!(!put.unwrap());
+}
+
+#[tokio::test]
 async fn a_session_that_is_removed_while_it_is_copied_leaves_no_copy() {
     let here = Here::new();
     let (_store, session) = here.open();
