@@ -120,6 +120,11 @@ pub(crate) async fn here(context: &Context) {
     BODIES.needed(|lack| lacks.add(lack)).await;
 }
 
+/// Fetches it, and what reads markup; whether both are here then.
+pub(crate) async fn comes() -> bool {
+    markup::comes().await && BODIES.once().await.is_ok()
+}
+
 /// Fetches it for those who open a row soon; where it does not come now it is asked for again then.
 pub(super) fn fetch_unasked() {
     BODIES.fetch();

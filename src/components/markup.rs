@@ -99,6 +99,11 @@ pub(super) async fn here(context: &Context) {
     MARKUP.needed(|lack| lacks.add(lack)).await;
 }
 
+/// Fetches it; whether it is here then.
+pub(super) async fn comes() -> bool {
+    MARKUP.once().await.is_ok()
+}
+
 /// Rows are drawn without it: once it is here those with texts, `data-unmarked`, are drawn again.
 pub(super) fn ask(context: &Rc<Context>) {
     if is_here() || context.markup_due.replace(true) {

@@ -24,6 +24,12 @@ pub(crate) fn container_of(root: &Root) -> super::dom::Element {
     node.clone().unchecked_into()
 }
 
+/// A shadow root in an element that has none; `None` where the browser gives it none.
+pub(crate) fn root_in(element: &super::dom::Element) -> Option<Root> {
+    let init = web_sys::ShadowRootInit::new(web_sys::ShadowRootMode::Closed);
+    element.attach_shadow(&init).ok()
+}
+
 thread_local! {
     /// The sheets by their texts.
     static SHEETS: RefCell<Vec<(&'static str, web_sys::CssStyleSheet)>> =

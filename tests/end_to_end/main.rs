@@ -77,6 +77,7 @@ mod print;
 mod put_back;
 mod reaching;
 mod reasons;
+mod rehearsal;
 mod removing;
 mod replay;
 mod script;

@@ -30,4 +30,5 @@ mod normalize_codex;
 mod normalize_opencode;
 mod normalized;
 mod openai_round_trip;
+mod rehearsal;
 mod sessions;
