@@ -138,8 +138,7 @@ pub(crate) struct Context {
     asks_dressed: Cell<bool>,
     /// Whether texts are to be drawn when what reads markup comes.
     markup_due: Cell<bool>,
-    /// The calls that began sub-agents, in the order of these.
-    agents: RefCell<Vec<BlockId>>,
+    hues: hues::Hues,
     /// Counts how often many rows were asked to open or close at once.
     many_asked: Cell<u32>,
     /// What the side panel shows.
@@ -187,7 +186,7 @@ impl Context {
             bodies_due: Cell::new(false),
             asks_dressed: Cell::new(false),
             markup_due: Cell::new(false),
-            agents: RefCell::default(),
+            hues: hues::Hues::default(),
             many_asked: Cell::new(0),
             panel: panel::PanelState::default(),
             transport: transport::TransportState::default(),
@@ -315,7 +314,7 @@ impl Context {
         self.unread.forget();
         self.forget_found();
         self.forget_links();
-        self.agents.borrow_mut().clear();
+        self.hues.forget();
         // What opens many rows ends with the session they are of.
         self.many_asked.update(|request| request.wrapping_add(1));
         self.export.leave();

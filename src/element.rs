@@ -12,6 +12,7 @@ mod handle;
 mod keys;
 mod opening;
 mod playing;
+mod rehearsal;
 mod taking;
 mod waiting;
 
@@ -151,6 +152,10 @@ struct FeedElement {
     /// How far behind it was when it began to catch up.
     behind_from: Cell<u64>,
     opening: Cell<bool>,
+    /// Whether all rows are being written out.
+    walks: Rc<Cell<bool>>,
+    /// Counts the sessions: who hears of one may have another begin, and what was to be done then is not of that.
+    n_begun: Cell<u32>,
     state: Cell<&'static str>,
     /// What the page was told of the session: its title, its agent and its id.
     told_session: RefCell<[String; 3]>,
@@ -233,6 +238,8 @@ impl FeedElement {
             progress: Cell::default(),
             heard: Cell::new(false),
             opening: Cell::new(false),
+            walks: Rc::default(),
+            n_begun: Cell::new(0),
             state: Cell::new(""),
             told_session: RefCell::default(),
             going_to: RefCell::default(),
@@ -268,8 +275,10 @@ impl FeedElement {
         self.store.set_mode(mode);
     }
 
-    fn set_state(&self, state: &'static str) {
-        if self.state.replace(state) != state {
+    /// False where who heard of it had another session begin: what was to follow is not done then.
+    fn set_state(&self, state: &'static str) -> bool {
+        let is_other = self.state.replace(state) != state;
+        if is_other {
             dom::write_attribute(&self.host, "state", state);
             self.view.set_busy(state == "loading");
             self.view.context.live.set(state == "live");
@@ -284,12 +293,18 @@ impl FeedElement {
             if state != "loading" {
                 turns::all_is_read();
             }
-            dom::dispatch(
-                &self.host,
-                "af-state",
-                &dom::object_of(&[("state", Member::Text(state))]),
-            );
+            if state == "live" {
+                rehearsal::rehearse(&self.me);
+            }
         }
+        !is_other || self.tell("af-state", &[("state", Member::Text(state))])
+    }
+
+    /// Tells the page something; false where it had another session begin when it heard of it.
+    fn tell(&self, name: &str, detail: &[(&str, Member<'_>)]) -> bool {
+        let begun = self.n_begun.get();
+        dom::dispatch(&self.host, name, &dom::object_of(detail));
+        self.n_begun.get() == begun
     }
 
     /// Tells the page what the session is called and who it is of, when that becomes known or changes.

@@ -102,6 +102,7 @@ impl FeedStore {
         hear: impl FnOnce(&mut ChatRenderer, &mut Vec<FeedPatch>) -> Result<Heard, Broken>,
     ) -> Result<(), Broken> {
         let mut patches = self.patches.take();
+        // Of what could not be read nothing is told: who hears of that begins again with nothing.
         let heard = hear(&mut self.renderer.borrow_mut(), &mut patches)?;
         self.note_live(patches);
         match heard {

@@ -88,6 +88,8 @@ pub(crate) struct VirtualList {
     placed: RefCell<placement::Placed>,
     n_rows_told: Cell<usize>,
     rank_shift: Cell<bool>,
+    /// Rows that came since the last frame.
+    n_new: Cell<usize>,
     /// Rows came or went since rows were last mounted.
     rows_changed: Cell<bool>,
     /// When it last moved, until it rests.
@@ -148,6 +150,7 @@ impl VirtualList {
             placed: RefCell::default(),
             n_rows_told: Cell::new(0),
             rank_shift: Cell::new(false),
+            n_new: Cell::new(0),
             rows_changed: Cell::new(false),
             moved_ms: Cell::new(None),
             awaits_rest: Cell::new(false),
@@ -165,7 +168,7 @@ impl VirtualList {
 
     /// A new row behind `after`, at the top where that is `None`.
     pub(crate) fn insert(&self, id: RowId, after: Option<RowId>) {
-        let estimate_px = self.estimate_px(id);
+        let estimate_px = self.first_estimate_px(id);
         let mut viewport = self.viewport.borrow_mut();
         if after != viewport.heights().last() {
             self.rank_shift.set(true);
@@ -183,17 +186,16 @@ impl VirtualList {
 
     /// A row changed; where it is mounted its element is dressed anew, else its height is guessed anew.
     pub(crate) fn changed(&self, id: RowId) {
-        let mut mounted = self.mounted.borrow_mut();
-        match mounted.iter_mut().find(|row| row.id == id) {
-            Some(row) => {
-                let dress = self.rows.dress(id);
-                put_on(&row.element, &mut row.dress, dress);
-                row.groups = self.rows.groups(id);
-            }
-            None => {
-                let estimate_px = self.estimate_px(id);
-                self.viewport.borrow_mut().set_estimate(id, estimate_px);
-            }
+        let at = self.mounted.borrow().iter().position(|row| row.id == id);
+        let Some(at) = at else {
+            let estimate_px = self.estimate_px(id);
+            self.viewport.borrow_mut().set_estimate(id, estimate_px);
+            return;
+        };
+        let (dress, groups) = (self.rows.dress(id), self.rows.groups(id));
+        if let Some(row) = self.mounted.borrow_mut().get_mut(at) {
+            put_on(&row.element, &mut row.dress, dress);
+            row.groups = groups;
         }
     }
 

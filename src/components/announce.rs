@@ -146,10 +146,11 @@ impl Announcer {
 /// What the agent waits for.
 fn needs_you(block: &Block) -> Option<String> {
     match &block.body {
-        BlockBody::Permission(ask) if ask.resolved.is_none() && !ask.expired => {
+        body if !body.waits() => None,
+        BlockBody::Permission(ask) => {
             Some(format!("{} waits for permission", ask.request.tool_name))
         }
-        BlockBody::Question(ask) if ask.resolved.is_none() && !ask.expired => {
+        BlockBody::Question(ask) => {
             let question = ask.request.questions.first()?;
             let question = units::first_line(&question.text, 120);
             Some(format!("A question waits: {question}"))

@@ -71,7 +71,10 @@ pub(crate) fn ask(
             }
             let of_key = waiting.entry(key).or_default();
             of_key.retain(|told| told.strong_count() > 0);
-            of_key.push(Rc::downgrade(told));
+            let told = Rc::downgrade(told);
+            if !of_key.iter().any(|other| other.ptr_eq(&told)) {
+                of_key.push(told);
+            }
             drop(waiting);
             colours.go_on_soon();
         }

@@ -93,7 +93,7 @@ fn follow_toggle(ctx: Ctx, view: ArcRwSignal<View>) -> impl IntoView {
                     ctx.with_value(|context| {
                         if let Some(list) = &*context.list.borrow() {
                             match list.view().following {
-                                true => list.stop_following(),
+                                true => list.stay(),
                                 false => list.follow_end(),
                             }
                         }

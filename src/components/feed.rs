@@ -249,7 +249,7 @@ impl FeedView {
         }
     }
 
-    /// Whether the reader has scrolled since following was last set.
+    /// Whether the reader has scrolled or gone anywhere since all rows went.
     pub(crate) fn reader_moved(&self) -> bool {
         self.list.reader_moved()
     }

@@ -2,7 +2,7 @@
 
 use chat_feed::arrangement::RowChange;
 use chat_feed::viewport::RowId;
-use chat_feed::{BlockBody, BlockId, Feed};
+use chat_feed::{BlockId, Feed};
 
 use super::Context;
 
@@ -36,7 +36,7 @@ impl Context {
             return;
         };
         let feed = self.store.feed();
-        if waits(&feed.block(block).body) {
+        if feed.block(block).body.waits() {
             let within = calls_around(&feed, block);
             let known = self.waiting.borrow().contains_key(&block);
             let it = Waiting { row, within };
@@ -69,12 +69,4 @@ impl Context {
 fn calls_around(feed: &Feed, block: BlockId) -> Vec<BlockId> {
     let around = |id: BlockId| feed.block(id).parent;
     std::iter::successors(around(block), |&id| around(id)).collect()
-}
-
-fn waits(body: &BlockBody) -> bool {
-    match body {
-        BlockBody::Permission(ask) => ask.resolved.is_none() && !ask.expired,
-        BlockBody::Question(ask) => ask.resolved.is_none() && !ask.expired,
-        _ => false,
-    }
 }

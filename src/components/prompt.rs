@@ -143,6 +143,11 @@ fn shown(context: &Context, id: BlockId, body: &Body) -> (String, Cut) {
     (shown, if hides { Cut::End } else { Cut::Nowhere })
 }
 
+/// What is shown of a prompt whose end is not asked for.
+pub(super) fn beginning(text: &str) -> &str {
+    &text[..cut_at(text).unwrap_or(text.len())]
+}
+
 /// The way to all of a long prompt, or back.
 pub(super) fn more_view(ctx: Ctx, block: &Block, prompt: &Prompt) -> Option<AnyView> {
     let body = prompt.text.as_ref()?;

@@ -4,6 +4,7 @@
 use std::any::Any;
 use std::rc::Rc;
 
+use chat_event::Body;
 use chat_event::gist::gist;
 use chat_feed::arrangement::Row;
 use chat_feed::viewport::{RowId, RowKind, RowShape};
@@ -120,15 +121,23 @@ impl Rows for FeedRows {
                 }
             })
         };
-        // What the reader presses to go to a row may be gone before the row is, as the find bar: the row is not its.
-        let nobody = Owner::default();
-        let content = nobody.with(|| mount_to(dom::as_html(element), move || view));
         Box::new(MountedRow {
             context: self.context.clone(),
             id,
-            _content: Box::new((content, nobody)),
+            _content: mount_alone(element, move || view),
         })
     }
+}
+
+/// Fills a row's element, or a place in it. What the reader presses to go to a row may be gone before the row is, as the
+/// find bar: the row is not its.
+pub(super) fn mount_alone<V: IntoView + 'static>(
+    element: &Element,
+    view: impl FnOnce() -> V + 'static,
+) -> Box<dyn Any> {
+    let nobody = Owner::default();
+    let content = nobody.with(|| mount_to(dom::as_html(element), view));
+    Box::new((content, nobody))
 }
 
 /// Keeps a row's content; the store hears when it goes.
@@ -256,14 +265,8 @@ fn dress(feed: &Feed, block: &Block) -> Dress {
             };
             (class, "Agent message".to_owned())
         }
-        BlockBody::Permission(ask) => (
-            ask_class(ask.resolved.is_some(), ask.expired),
-            "Permission".to_owned(),
-        ),
-        BlockBody::Question(ask) => (
-            ask_class(ask.resolved.is_some(), ask.expired),
-            "Question".to_owned(),
-        ),
+        BlockBody::Permission(_) => (ask_class(&block.body), "Permission".to_owned()),
+        BlockBody::Question(_) => (ask_class(&block.body), "Question".to_owned()),
         BlockBody::Plan(_) => ("row rail plan", "Plan".to_owned()),
         BlockBody::Progress(_) => ("row rail progress", "Progress".to_owned()),
         BlockBody::AgentSwitch(_) => ("row rail agent-switch", "Agent".to_owned()),
@@ -318,11 +321,10 @@ fn name_of_part(feed: &Feed, block: &Block, kind: &str) -> String {
     }
 }
 
-fn ask_class(answered: bool, expired: bool) -> &'static str {
-    if answered || expired {
-        "row rail asked"
-    } else {
-        "row rail asked asked--open"
+fn ask_class(body: &BlockBody) -> &'static str {
+    match body.waits() {
+        true => "row rail asked asked--open",
+        false => "row rail asked",
     }
 }
 
@@ -333,11 +335,7 @@ fn shape(feed: &Feed, id: BlockId, open: bool) -> RowShape {
         chars: 60,
         lines: 1,
     };
-    let long = |kind, text: &str| RowShape {
-        kind,
-        chars: u32::try_from(text.len()).unwrap_or(u32::MAX),
-        lines: u32::try_from(text.lines().count().max(1)).unwrap_or(u32::MAX),
-    };
+    let long = |kind| RowShape::of_text(kind, &feed.text(id));
     let card = |lines: u32| RowShape {
         kind: RowKind::Card,
         chars: lines.saturating_mul(60),
@@ -345,30 +343,22 @@ fn shape(feed: &Feed, id: BlockId, open: bool) -> RowShape {
     };
     match &feed.block(id).body {
         BlockBody::Prompt(prompt) => {
-            let text = prompt
-                .text
-                .as_ref()
-                .map(chat_event::Body::head)
-                .unwrap_or_default();
-            let whole = long(RowKind::List, &text);
-            RowShape {
-                lines: whole.lines.min(8) + 3,
-                ..whole
-            }
+            let text = prompt.text.as_ref().map(Body::head).unwrap_or_default();
+            RowShape::of_text(RowKind::Prompt, prompt::beginning(&text))
         }
         BlockBody::Text(text) => match text.kind {
-            TextKind::Paragraph | TextKind::LongLine => long(RowKind::Text, &feed.text(id)),
-            TextKind::List { .. } | TextKind::Quote { .. } => long(RowKind::List, &feed.text(id)),
-            TextKind::Table { .. } => long(RowKind::Table, &feed.text(id)),
+            TextKind::Paragraph | TextKind::LongLine => long(RowKind::Text),
+            TextKind::List { .. } | TextKind::Quote { .. } => long(RowKind::List),
+            TextKind::Table { .. } => long(RowKind::Table),
             TextKind::Rule => one(RowKind::Rule),
-            TextKind::Heading(_) => long(RowKind::Heading, &feed.text(id)),
-            TextKind::Code { .. } => long(RowKind::Code, &feed.text(id)),
+            TextKind::Heading(_) => long(RowKind::Heading),
+            TextKind::Code { .. } => long(RowKind::Code),
         },
         BlockBody::ToolCall(call) if open => match call.kind {
             ToolKind::Execute => card(10),
             _ => card(14),
         },
-        BlockBody::Thinking(_) if open => long(RowKind::Text, &feed.text(id)),
+        BlockBody::Thinking(_) if open => long(RowKind::Text),
         BlockBody::FileEdit(edit) if open => {
             let lines = edit
                 .edit
@@ -384,12 +374,15 @@ fn shape(feed: &Feed, id: BlockId, open: bool) -> RowShape {
         BlockBody::Permission(_) | BlockBody::Question(_) if open => card(5),
         BlockBody::Plan(entries) if open => card(u32::try_from(entries.len()).unwrap_or(u32::MAX)),
         BlockBody::AgentMessage(message) if open => {
-            let said = message.message.as_ref().map_or(0, |body| body.head().len());
-            let answered = message.result.as_ref().map_or(0, |body| body.head().len());
-            card(u32::try_from((said + answered) / 80 + 2).unwrap_or(u32::MAX))
+            let chars_of = |body: &Option<Body>| {
+                let text = body.as_ref().map(Body::head).unwrap_or_default();
+                RowShape::of_text(RowKind::Text, &text).chars
+            };
+            let chars = chars_of(&message.message).saturating_add(chars_of(&message.result));
+            card(chars / 80 + 2)
         }
         BlockBody::Error { message, .. } if open => {
-            card(long(RowKind::Text, message).lines.min(21))
+            card(RowShape::of_text(RowKind::Text, message).lines.min(21))
         }
         BlockBody::Compaction(_) if !open => one(RowKind::Rule),
         _ if open => card(8),

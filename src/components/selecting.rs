@@ -92,6 +92,6 @@ fn is_written_in(list: &VirtualList) -> bool {
 /// Who selects text follows no end. To browsers a caret in a field is a selection around that field.
 fn note(list: &VirtualList) {
     if list.view().following && !is_written_in(list) && dom::has_selection(list.window()) {
-        list.stop_following();
+        list.stay();
     }
 }

@@ -12,10 +12,10 @@ use chat_feed::prose::{self, Nodes};
 use chat_feed::{Block, BlockBody, BlockId, Feed, TextBlock, TextKind};
 use leptos::ev;
 use leptos::html::{button, div, span};
-use leptos::mount::mount_to;
 use leptos::prelude::*;
 
 use super::icon::{Icon, icon};
+use super::rows::mount_alone;
 use super::{Context, markup};
 use crate::feed_store::TextSink;
 use crate::platform::dom::{self, Element};
@@ -189,7 +189,7 @@ impl Inner {
         dom::insert_before(well, &place, None);
         let (context, id) = (self.context.clone(), self.id);
         let language = language.to_owned();
-        Box::new(mount_to(dom::as_html(&place), move || {
+        mount_alone(&place, move || {
             let told = RwSignal::new("");
             let copy = button()
                 .attr("type", "button")
@@ -213,7 +213,7 @@ impl Inner {
                 .attr("role", "status")
                 .child(move || told.get());
             (span().class("code__language").child(language), told, copy)
-        }))
+        })
     }
 }
 

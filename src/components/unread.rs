@@ -58,8 +58,12 @@ impl Unread {
         }
     }
 
-    /// Another session.
+    /// Another session: nothing of it is as old as what the reader came back to.
     pub(crate) fn forget(&self) {
+        self.stands_for.set(None);
+        if self.shown_ms.take().is_some() {
+            self.hidden_ms.set(None);
+        }
         self.n_rows.set(0);
         self.tell();
     }
@@ -91,7 +95,7 @@ impl Unread {
                 .list
                 .borrow()
                 .as_ref()
-                .and_then(|list| list.next(id));
+                .and_then(|list| list.neighbour(Some(id), true));
             self.stands_for.set(self.stands_for.get().or(Some(id)));
             context.new_since.set(Some((next.unwrap_or(id), since_ms)));
             if let Some(next) = next {

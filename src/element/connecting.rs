@@ -48,13 +48,17 @@ impl FeedElement {
         match connection {
             Is::Ended => {
                 let is_read = self.is_read();
-                self.set_state("ended");
+                if !self.set_state("ended") {
+                    return;
+                }
                 self.begin_once(is_read);
             }
             Is::Live | Is::Polling => {
                 // What goes on is shown as it is, and so it stays when it ends.
                 self.has_begun.set(true);
-                self.set_state("live");
+                if !self.set_state("live") {
+                    return;
+                }
             }
             Is::Connecting | Is::CatchingUp(_) | Is::Reconnecting { .. } | Is::Offline => {}
         }

@@ -13,7 +13,7 @@ use crate::components::{later, markup};
 use crate::platform::custom_element::{Answer, Answering, Feed, Unpacking};
 use crate::platform::save::Pieces;
 use crate::platform::stream::Blob;
-use crate::platform::{clock, dom, style};
+use crate::platform::{clock, dom, frame, style};
 use crate::transport::again::Origin;
 use crate::transport::pushed::Pushed;
 use crate::transport::readers::READERS;
@@ -21,6 +21,9 @@ use crate::transport::{Failure, Running, Update, replay};
 
 /// Rows mounted at once while the whole session is written out.
 const STRETCH_ROWS: usize = 100;
+
+/// So often it is looked whether another walk through all rows is over.
+const WALK_MS: u32 = 20;
 
 impl Feed for FeedElement {
     fn attribute_changed(&self, name: &str, value: Option<&str>) {
@@ -294,9 +297,13 @@ impl FeedElement {
 
     /// The rows of the whole session as text.
     fn all_rows(&self, mask_times: bool) -> impl Future<Output = String> + use<> {
-        let view = self.view.clone();
+        let (view, walks) = (self.view.clone(), self.walks.clone());
         async move {
             later::here(&view.context).await;
+            // One walk behind the other: each has rows of its own in the page.
+            while walks.replace(true) {
+                frame::sleep(WALK_MS).await;
+            }
             view.settle();
             clock::learn();
             let list = view.list().clone();
@@ -312,6 +319,7 @@ impl FeedElement {
                 from = to;
             }
             list.force(None);
+            walks.set(false);
             text
         }
     }

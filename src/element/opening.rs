@@ -96,9 +96,10 @@ impl FeedElement {
 
     /// Empties the feed; nothing follows by itself.
     pub(super) fn show_nothing(&self) {
-        self.begin();
-        self.set_connection("", "");
-        self.set_state("ready");
+        if self.begin() {
+            self.set_connection("", "");
+            self.set_state("ready");
+        }
     }
 
     fn follow_session(&self, live: Live, server: Server, session: String) {
@@ -128,8 +129,9 @@ impl FeedElement {
         *self.retry.borrow_mut() = Some(retry);
     }
 
-    /// Empties the feed for another session.
-    pub(super) fn begin(&self) {
+    /// Empties the feed for another session; false where who heard of that had one begin.
+    pub(super) fn begin(&self) -> bool {
+        self.n_begun.set(self.n_begun.get().wrapping_add(1));
         self.running.borrow_mut().take();
         self.retry.borrow_mut().take();
         self.answers_to.borrow_mut().take();
@@ -152,8 +154,11 @@ impl FeedElement {
         self.view.bar.progress.set(None);
         self.view.bar.stop.with_value(|stop| stop.set(false));
         dom::toggle_attribute(&self.host, NOTHING, false);
-        self.set_state("loading");
+        if !self.set_state("loading") {
+            return false;
+        }
         self.tell_facts(<[String; 3]>::default());
+        true
     }
 
     /// A log is read from its top; following it would mount every row on the way to its end.

@@ -77,15 +77,30 @@ impl FeedElement {
             Direction::On
         };
         let mut left = n_events.abs();
-        while left >= 1.0 {
-            let before = self.store.player(Player::n_events);
-            let step = Command::Step(Stop::Event, direction);
-            self.view.context.play(step);
-            // At either end there is no further step.
-            if self.store.player(Player::n_events) == before {
-                break;
-            }
+        if left < 1.0 {
+            return;
+        }
+        let context = &self.view.context;
+        context.play(Command::Step(Stop::Event, direction));
+        // Where the last of them leads is known without showing what lies on the way.
+        let (from, most) = self
+            .store
+            .player(|player| (player.n_events(), player.clock().n_events()));
+        let mut to = from;
+        while left >= 2.0 {
             left -= 1.0;
+            let next = self
+                .store
+                .stops(|stops| stops.next(Stop::Event, direction, to));
+            let Some(next) = next else {
+                // At either end there is no further step.
+                to = if n_events < 0.0 { 0 } else { most };
+                break;
+            };
+            to = next;
+        }
+        if to != from {
+            context.play(Command::SeekTo(to));
         }
     }
 

@@ -85,14 +85,18 @@ impl FeedElement {
             }
             Update::CaughtUp => {
                 self.view.settle();
-                self.set_state("live");
-                self.go_on(true);
-                dom::dispatch(&self.host, "af-ready", &dom::object_of(&[]));
+                if self.set_state("live") {
+                    self.go_on(true);
+                    self.tell("af-ready", &[]);
+                }
             }
-            Update::End => self.end(),
-            Update::Stopped(failure) => {
+            Update::End => {
                 self.end();
-                self.tell_failure(&failure, "");
+            }
+            Update::Stopped(failure) => {
+                if self.end() {
+                    self.tell_failure(&failure, "");
+                }
             }
             // Where it broke off, that is what counts.
             Update::NoEvents if self.state.get() == "error" => {}
@@ -133,8 +137,8 @@ impl FeedElement {
         kept.add(stretch);
     }
 
-    /// The log is at its end, or as far as it is shown.
-    fn end(&self) {
+    /// The log is at its end, or as far as it is shown; false where another session has begun when that was told.
+    fn end(&self) -> bool {
         let is_read = self.is_read();
         self.store.end_of_log();
         self.view.bar.progress.set(None);
@@ -144,14 +148,16 @@ impl FeedElement {
             self.view.set_following(true);
         }
         self.view.settle();
-        self.set_state("ready");
+        if !self.set_state("ready") {
+            return false;
+        }
         self.begin_once(is_read);
         self.go_on(true);
         let outcome = self
             .store
             .outcome()
             .map(|outcome| ("outcome", Member::Text(outcome)));
-        dom::dispatch(&self.host, "af-ready", &dom::object_of(outcome.as_slice()));
+        self.tell("af-ready", outcome.as_slice())
     }
 
     pub(super) fn show_progress(&self, progress: Progress) {
@@ -224,9 +230,8 @@ impl FeedElement {
                 false if is_empty => "ready",
                 false => "live",
             };
-            self.set_state(state);
-            if is_empty {
-                dom::dispatch(&self.host, "af-ready", &dom::object_of(&[]));
+            if !self.set_state(state) || (is_empty && !self.tell("af-ready", &[])) {
+                return;
             }
         }
         self.store.set_more_comes(!is_all_here);
@@ -294,9 +299,10 @@ impl FeedElement {
             self.set_connection("", "");
         }
         dom::toggle_attribute(&self.host, NOTHING, !known);
-        self.set_state("error");
-        let shown = if known { SHOWN_BELOW } else { "" };
-        self.tell_failure(failure, shown);
+        if self.set_state("error") {
+            let shown = if known { SHOWN_BELOW } else { "" };
+            self.tell_failure(failure, shown);
+        }
     }
 
     fn tell_failure(&self, failure: &Failure, shown: &str) {

@@ -42,6 +42,12 @@ impl FeedStore {
         self.arrangement.borrow().nearest(&self.feed(), block)
     }
 
+    /// The same of each of these blocks, which stand in the feed's order.
+    pub(crate) fn nearest_rows(&self, blocks: &[BlockId]) -> Vec<Option<RowId>> {
+        let arrangement = self.arrangement.borrow();
+        arrangement.nearest_of_each(&self.feed(), blocks)
+    }
+
     /// What the line of a turn's work says.
     pub(crate) fn work(&self, turn: TurnIdx) -> Option<Work> {
         self.arrangement.borrow().work(turn).cloned()

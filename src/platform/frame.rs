@@ -113,7 +113,7 @@ pub(crate) async fn yield_now() {
 /// How long the page may be held at once; the rest of a frame is for layout and paint.
 const SLICE_MS: f64 = 8.0;
 
-/// Long work in slices, with a frame between them.
+/// Long work in slices, between which the browser does what waits.
 pub(crate) struct Slice {
     began_ms: f64,
 }

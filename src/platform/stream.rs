@@ -65,7 +65,8 @@ impl ByteStream {
         Self::of_part(address, token, None).await
     }
 
-    /// Reads what an address gives, or so many bytes of its beginning.
+    /// Reads what an address gives, or so many bytes of its beginning. A server that knows no parts gives all of it: who asks
+    /// for a part takes no more of it than that.
     pub(crate) async fn of_part(
         address: &str,
         token: Option<&str>,

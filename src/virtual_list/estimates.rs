@@ -6,7 +6,7 @@ use chat_feed::viewport::RowId;
 use super::VirtualList;
 use crate::platform::measure as sizes;
 
-/// Rows whose estimates are made anew a frame, after the width changed.
+/// Rows whose estimates are made a frame: of those that come, and anew after the width changed.
 const RESTATED_A_FRAME: usize = 1_000;
 
 impl VirtualList {
@@ -14,6 +14,22 @@ impl VirtualList {
         self.estimator
             .borrow()
             .estimate_px(self.rows.shape(id), self.width_px.get())
+    }
+
+    /// How high a new row is expected. Where very many come at once, as when all that was hidden is shown, their texts are not
+    /// read before the next frame: they are as high as others, until `restate` comes to them.
+    pub(super) fn first_estimate_px(&self, id: RowId) -> f64 {
+        let n_new = self.n_new.get() + 1;
+        self.n_new.set(n_new);
+        if n_new <= RESTATED_A_FRAME {
+            return self.estimate_px(id);
+        }
+        let viewport = self.viewport.borrow();
+        let heights = viewport.heights();
+        // Rows are counted in 32 bits.
+        #[allow(clippy::cast_precision_loss)]
+        let n_rows = heights.len().max(1) as f64;
+        heights.total_px() / n_rows
     }
 
     /// Another density or font: every height is due.
@@ -32,10 +48,13 @@ impl VirtualList {
             .observe(shape, self.width_px.get(), height_px);
     }
 
-    /// Estimates rows anew, a stretch a frame, after the width changed or the oracle learned.
+    /// Estimates rows anew, a stretch a frame, after the width changed, the oracle learned, or more came than it was asked for.
     ///
     /// Not while it moves: the texts of all rows are read for it, and what is seen does not depend on it.
     pub(super) fn restate(&self) {
+        if self.n_new.take() > RESTATED_A_FRAME {
+            self.viewport.borrow_mut().invalidate_estimates();
+        }
         if self.viewport.borrow().is_moving() {
             return;
         }

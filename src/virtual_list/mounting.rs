@@ -165,9 +165,10 @@ impl VirtualList {
     }
 
     pub(super) fn arrange(&self) {
-        self.groups
-            .borrow_mut()
-            .arrange(&self.window, &mut self.mounted.borrow_mut());
+        // Taken out meanwhile, as when they go: what is moved loses the focus, and who listens to it looks at them.
+        let mut mounted = self.mounted.take();
+        self.groups.borrow_mut().arrange(&self.window, &mut mounted);
+        *self.mounted.borrow_mut() = mounted;
     }
 
     /// A row that had the focus when it was unmounted has it again when it is back.

@@ -36,8 +36,13 @@ impl VirtualList {
     /// Stops keeping to the end.
     pub(crate) fn stop_following(&self) {
         self.viewport.borrow_mut().stop_following();
-        self.intent.forget();
         (self.request_frame)();
+    }
+
+    /// The same by the reader: what they look at they read, and nothing takes them to the end by itself.
+    pub(crate) fn stay(&self) {
+        self.intent.go();
+        self.stop_following();
     }
 
     /// Has nothing move by itself while the reader's hand is on it.
@@ -51,11 +56,6 @@ impl VirtualList {
         self.intent.go();
         self.viewport.borrow_mut().on_home();
         (self.request_frame)();
-    }
-
-    /// The row behind this one.
-    pub(crate) fn next(&self, id: RowId) -> Option<RowId> {
-        self.viewport.borrow().heights().next(id)
     }
 
     /// Goes to a row, as the reader asked; false where there is none of that name.
@@ -140,7 +140,7 @@ impl VirtualList {
         (self.request_frame)();
     }
 
-    /// Whether the reader has scrolled since following was stopped.
+    /// Whether the reader has scrolled or gone anywhere since all rows went.
     pub(crate) fn reader_moved(&self) -> bool {
         self.intent.moved()
     }
@@ -171,7 +171,7 @@ impl VirtualList {
     /// A row has grown by this much above what is looked at in it: that keeps its place, and the row's head moves
     /// up. Who asks for more of a row reads it, and follows no end.
     pub(crate) fn raise(&self, id: RowId, by_px: f64) {
-        self.stop_following();
+        self.stay();
         self.viewport.borrow_mut().pin_raised(id, by_px);
         // At the end there is room to go up only once its height is known.
         if let Some(element) = self.element_of(id) {

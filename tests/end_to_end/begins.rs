@@ -81,3 +81,32 @@ fn who_is_at_a_moment_while_the_log_is_read_stays_there() {
         assert!((now_s - 2.0).abs() < 0.01, "{now_s}");
     });
 }
+
+#[test]
+fn who_stops_somewhere_while_the_log_is_read_is_left_there() {
+    let files = vec![("/long.jsonl", log_of("long", 4_000))];
+    on_stage("begins_stopped", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        tab.run(&format!("__test.feed().src = '/long.jsonl{SLOWLY}'"))
+            .await;
+        let some = "__test.feed().state === 'loading' && __test.rows().length > 5";
+        tab.wait_for("the first rows", SHORT, some).await;
+        tab.run("__test.feed().scroller.focus()").await;
+        let around = "!!__test.one('dialog.help')?.firstElementChild";
+        tab.wait_for("what is around the rows", SHORT, around).await;
+        // To what is the end by then, and no further.
+        for _ in 0..2 {
+            tab.press("f").await;
+            tab.run("await __test.frames(6)").await;
+        }
+        let state: String = tab.eval("__test.feed().state").await;
+        assert_eq!(state, "loading");
+        tab.wait_for("all of it", SHORT, "__test.feed().state === 'ready'")
+            .await;
+        stage.rest().await;
+        let left_px: f64 = tab
+            .eval("(({ scrollTop, clientHeight, scrollHeight }) => scrollHeight - clientHeight - scrollTop)(__test.feed().scroller)")
+            .await;
+        assert!(left_px > 1_000.0, "{left_px} px from the end");
+    });
+}

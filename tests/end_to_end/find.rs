@@ -491,3 +491,42 @@ fn what_is_typed_right_behind_the_key_is_looked_for() {
         assert_eq!(focus, "find__field");
     });
 }
+
+#[test]
+fn code_that_a_find_brought_says_that_it_is_copied_when_the_bar_is_gone() {
+    let mut writer = Writer::new("code");
+    let place = json!({"turnId": "t0", "responseId": "r0"});
+    let text = json!({"text": "```rust\nlet quokka = 1;\n```"});
+    writer.event("assistant_done", &place, &text);
+    for number in 1..=30 {
+        writer.turn(number);
+    }
+    let files = vec![("/code.jsonl", writer.take())];
+    on_stage("find_code", crate::FEED, files, async |stage| {
+        let tab = &stage.tab;
+        stage.show("/code.jsonl").await;
+        let row =
+            "__test.all('.assistant-text--code').find((row) => row.textContent.includes('quokka'))";
+        let is_here: bool = tab.eval(&format!("!!{row}")).await;
+        assert!(!is_here, "its row has yet to come");
+        enter(&stage).await;
+        tab.press("/").await;
+        let field = format!("({FOUND}).focus === 'find__field'");
+        tab.wait_for("the field to have the focus", SHORT, &field)
+            .await;
+        tab.type_text("quokka").await;
+        wait_for_status(&stage, "1 found").await;
+        tab.press("Enter").await;
+        tab.wait_for("the hit", SHORT, &format!("({FOUND}).seen"))
+            .await;
+        tab.press("Escape").await;
+        tab.wait_for("the bar to go", SHORT, "!__test.one('.find')")
+            .await;
+        tab.run(&format!(
+            "navigator.clipboard.writeText = async () => {{}}; {row}.querySelector('[aria-label=\"Copy code\"]').click()"
+        ))
+        .await;
+        let said = format!("{row}.querySelector('.code__told').textContent === 'Copied'");
+        tab.wait_for("word of it", SHORT, &said).await;
+    });
+}

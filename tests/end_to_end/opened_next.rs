@@ -301,3 +301,30 @@ fn the_strip_of_the_next_session_is_its_own() {
         tab.wait_for("marks in the next", SHORT, ticks).await;
     });
 }
+
+#[test]
+fn what_is_shown_upon_word_of_a_session_has_nothing_of_that_one() {
+    let files = vec![("/log", log_of("next", 60))];
+    on_stage("upon_word", crate::FEED, files, async |stage| {
+        let tab = &stage.tab;
+        tab.expect_problems("404");
+        tab.run(
+            "const feed = __test.feed(), log = new File([await (await fetch('/log')).text()], 'next.jsonl');
+             feed.addEventListener('af-state', ({ detail }) => { if (detail.state === window.awaited) { window.awaited = ''; feed.load(log); } });
+             feed.addEventListener('af-error', () => told.push('error'));
+             feed.addEventListener('af-ready', () => told.push(feed.state));",
+        )
+        .await;
+        for (awaited, src) in [("error", "/none"), ("ready", "/log")] {
+            tab.run(&format!(
+                "window.told = []; window.awaited = '{awaited}'; __test.feed().src = '{src}'"
+            ))
+            .await;
+            let shown = "window.awaited === '' && told.includes('ready') && __test.feed().state === 'ready'";
+            tab.wait_for("the next", SHORT, shown).await;
+            stage.rest().await;
+            let is: Value = tab.eval("[told, !!__test.visible('.note')]").await;
+            assert_eq!(is, json!([["ready"], false]), "upon {awaited}");
+        }
+    });
+}

@@ -453,3 +453,36 @@ fn what_is_written_behind_an_early_slash_is_looked_for() {
         stage.tab.wait_for("the next letter", SHORT, written).await;
     });
 }
+
+#[test]
+fn keys_are_the_browsers_where_their_part_does_not_come() {
+    let files = vec![("/log.jsonl", log_of("log", 200))];
+    on_stage("late_keys", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        tab.expect_problems("cut off by the test");
+        tab.run(
+            "const whole = window.fetch; window.isCut = true;
+             window.fetch = (address, options) => window.isCut && String(address).includes('around-')
+                 ? Promise.reject(new TypeError('cut off by the test')) : whole(address, options);
+             __test.feed().setAttribute('src', '/log.jsonl');",
+        )
+        .await;
+        let ready = "__test.feed().getAttribute('state') === 'ready'";
+        tab.wait_for("the log to be read", SHORT, ready).await;
+        tab.run("__test.feed().scroller.focus();").await;
+        tab.press("?").await;
+        let lacks = "!!__test.visible('.note--lacks')";
+        tab.wait_for("word of what lacks", SHORT, lacks).await;
+        let is_taken: bool = tab
+            .eval("!__test.feed().scroller.dispatchEvent(new KeyboardEvent('keydown', { key: ' ', bubbles: true, composed: true, cancelable: true }))")
+            .await;
+        assert!(!is_taken, "it scrolls");
+        tab.run("window.isCut = false; __test.one('.note--lacks button').click();")
+            .await;
+        let is_here = "!!__test.one('dialog.help')?.firstElementChild";
+        tab.wait_for("the part", SHORT, is_here).await;
+        tab.run("await __test.frames(3)").await;
+        let opened: bool = tab.eval("__test.one('dialog.help').open").await;
+        assert!(!opened, "what was pressed long ago is forgotten");
+    });
+}

@@ -183,6 +183,30 @@ fn a_script_steps_and_hears_of_playing_as_of_a_media_element() {
         stage.tab.run("__test.feed().step(1000)").await;
         let last: f64 = stage.tab.eval("__test.feed().currentTime").await;
         assert!((last - end).abs() < 0.001, "{last} of {end}");
+        // Several at once lead where they do one by one.
+        for (at_once, by_one) in [(-7, -1), (4, 1)] {
+            let leads = |to: &str| {
+                format!(
+                    "(() => {{ const feed = __test.feed(); feed.seek(30); {to}; return feed.currentTime; }})()"
+                )
+            };
+            let there: f64 = stage
+                .tab
+                .eval(&leads(&format!("feed.step({at_once})")))
+                .await;
+            let one_by_one = format!(
+                "for (let n = 0; n < {}; n += 1) feed.step({by_one})",
+                at_once / by_one
+            );
+            let expected: f64 = stage.tab.eval(&leads(&one_by_one)).await;
+            assert!(
+                (there - expected).abs() < 0.001,
+                "{at_once}: {there}, {expected}"
+            );
+        }
+        stage.tab.run("__test.feed().step(-1000)").await;
+        let first: f64 = stage.tab.eval("__test.feed().currentTime").await;
+        assert!(first < 0.001, "{first}");
         stage
             .tab
             .run("const feed = __test.feed(); feed.seek(0); feed.playbackRate = 2; feed.play()")
@@ -194,6 +218,26 @@ fn a_script_steps_and_hears_of_playing_as_of_a_media_element() {
         wait_for_told(&stage, "pause").await;
         stage.tab.run("const feed = __test.feed(); feed.seek(feed.duration - 0.2); feed.playbackRate = 10; feed.play()").await;
         wait_for_told(&stage, "ended").await;
+    });
+}
+
+#[test]
+fn all_rows_can_be_asked_for_twice_at_once() {
+    let files = vec![("/log", log_of("twice", 600))];
+    on_stage("script_twice", FEED, files, async |stage| {
+        stage.show("/log").await;
+        let same: bool = stage
+            .tab
+            .eval(
+                "(async () => {
+                    const rows = () => __test.feed().serializeRows({ maskTimes: true });
+                    const alone = await rows();
+                    const both = await Promise.all([rows(), rows()]);
+                    return alone.length > 10_000 && both.every((text) => text === alone);
+                })()",
+            )
+            .await;
+        assert!(same);
     });
 }
 

@@ -232,3 +232,35 @@ fn another_width_leaves_the_reader_at_the_same_place_of_a_long_row() {
         }
     });
 }
+
+#[test]
+fn long_prompts_do_not_change_how_high_lists_are_expected() {
+    let mut writer = Writer::new("expected");
+    let items: Vec<String> = (0..24).map(|n| format!("- item {n}")).collect();
+    for n in 0..100 {
+        let place = json!({"turnId": format!("l{n}"), "responseId": format!("r{n}")});
+        writer.event("assistant_done", &place, &json!({"text": items.join("\n")}));
+    }
+    for n in 0..30 {
+        let text = json!({"text": "word ".repeat(800)});
+        writer.event("user_message", &json!({"turnId": format!("p{n}")}), &text);
+    }
+    let files = vec![("/log", writer.take())];
+    on_stage("expected", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        stage.show("/log").await;
+        // Most prompts are measured, from the last on.
+        for _ in 0..14 {
+            tab.wheel((500.0, 300.0), -500.0).await;
+            stage.rest().await;
+        }
+        let high = "__test.feed().scroller.scrollHeight";
+        let expected_px: f64 = tab.eval(high).await;
+        tab.run("const s = __test.feed().scroller; for (let at = 0; at < s.scrollHeight; at += 400) { s.scrollTop = at; await __test.frames(2); }")
+            .await;
+        stage.rest().await;
+        let is_px: f64 = tab.eval(high).await;
+        let share = expected_px / is_px;
+        assert!((0.65..1.5).contains(&share), "{expected_px}, {is_px}");
+    });
+}

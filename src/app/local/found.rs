@@ -106,9 +106,11 @@ fn files_at<'p>(paths: impl Iterator<Item = &'p String>, by_path: &Named) -> Vec
 fn session_of(parts: &SessionParts, by_path: &Named) -> LocalSession {
     let agents = parts.agents.iter().flat_map(paths_of_agent);
     let paths = parts.main.iter().chain(agents).chain(&parts.results);
-    let paths = paths.chain(&parts.note);
+    let main = parts.main.as_ref();
+    let events = parts.events.iter().filter(|path| Some(*path) != main);
+    let paths = paths.chain(&parts.note).chain(events);
     let files = files_at(paths, by_path);
-    let main = parts.main.as_ref().and_then(|path| by_path.get(path));
+    let main = main.and_then(|path| by_path.get(path));
     let times = files.iter().map(|named| named.file.last_modified());
     let changed_ms = times.fold(0.0, f64::max);
     let short = parts.name.rsplit('/').next().unwrap_or(&parts.name);

@@ -26,7 +26,8 @@ const MOST_PX: f64 = 640.0;
 /// A diff this wide stands in a column of 960 px: less gutters, scrollbar and the edges of the text.
 const SPLIT_PX: f64 = 820.0;
 
-/// As the style sheet has them: what a side needs beside its text, and about how wide a character is.
+/// As the style sheet has them: what a side needs beside its text, and about how wide a character is. Only guesses depend on
+/// them.
 const SIDE_PX: f64 = 80.0;
 const CHAR_PX: f64 = 7.6;
 
@@ -342,5 +343,8 @@ impl Drop for Window {
         // Listeners first: they hold nothing, but may be called while the rest goes.
         self.listeners.borrow_mut().clear();
         self.observer.borrow_mut().take();
+        // It cannot be had by its name any more, which would keep the memory that it was in.
+        let mut open = self.choices.0.open.borrow_mut();
+        open.retain(|window| window.strong_count() > 0);
     }
 }

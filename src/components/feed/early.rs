@@ -1,5 +1,6 @@
 //! What stands around the rows is fetched when a reader turns to the feed, or when the page has been at rest for a while.
-//! Keys that are pressed before it is here are kept, and pressed again once it is: none is lost.
+//! Keys that are pressed before it is here are kept, and pressed again once it is: none is lost. Where it does not come
+//! they are forgotten, and what is pressed from then on is the browser's until it is here.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -11,6 +12,9 @@ use crate::platform::custom_element;
 use crate::platform::dom::{self, Element, Event};
 use crate::platform::{frame, turns};
 
+/// So many keys are kept: a key that is held down repeats, and the rest of it is the browser's.
+const KEPT_KEYS: usize = 100;
+
 /// What waits for the part.
 pub(super) struct Early {
     ctx: Ctx,
@@ -20,6 +24,8 @@ pub(super) struct Early {
     pressed: RefCell<Vec<(Element, Event)>>,
     /// Whether a script goes on as soon as it is here.
     asked: Cell<bool>,
+    /// Whether it did not come when it was asked for.
+    lacks: Cell<bool>,
 }
 
 impl Early {
@@ -29,6 +35,7 @@ impl Early {
             places: Cell::new(Some(places)),
             pressed: RefCell::default(),
             asked: Cell::default(),
+            lacks: Cell::default(),
         }
     }
 
@@ -106,6 +113,8 @@ impl FeedView {
                 if let Some(view) = view.upgrade() {
                     // Nothing comes into its room by itself.
                     dom::write_attribute(&player, "data-room", "");
+                    view.early.lacks.set(true);
+                    view.early.pressed.take();
                     view.bar.lacks.add(lack);
                 }
             };
@@ -135,6 +144,9 @@ impl FeedView {
 
     /// Keeps a key that may ask for something here; what is the browser's in any case stays with it.
     fn keep(self: &Rc<Self>, event: Event) {
+        if self.early.lacks.get() || self.early.pressed.borrow().len() >= KEPT_KEYS {
+            return;
+        }
         let Some(key) = dom::key_of(&event) else {
             return;
         };

@@ -78,7 +78,7 @@ impl FeedView {
     fn tab(&self, back: bool) {
         if dom::has_focus(self.list.window()) {
             if back {
-                self.list.stop_following();
+                self.list.stay();
             }
             return;
         }
@@ -156,7 +156,7 @@ impl FeedView {
             Command::Behind => dom::focus_beyond(self.list.scroller(), true),
             Command::Follow => {
                 if self.list.view().following {
-                    self.set_following(false);
+                    self.list.stay();
                 } else {
                     self.go_to_end();
                 }

@@ -286,12 +286,10 @@ fn draw_ticks(context: &Context, list: &VirtualList, root: &Element) -> Option<E
     });
     let mut last = usize::MAX;
     let mut drawn = String::new();
-    for hit in samples.unwrap_or_default() {
-        let share = context
-            .store
-            .nearest_row(hit)
-            .and_then(|row| list.share_of(row));
-        let Some(share) = share else { continue };
+    for row in context.store.nearest_rows(&samples.unwrap_or_default()) {
+        let Some(share) = row.and_then(|row| list.share_of(row)) else {
+            continue;
+        };
         // Between 0 and the number of ticks.
         #[allow(
             clippy::cast_possible_truncation,

@@ -158,6 +158,15 @@ pub enum BlockBody {
 chat_event::pack_variants!(BlockBody { 0 => Interrupt { reason }, 1 => Prompt(prompt), 2 => Text(text), 3 => Thinking(thinking), 4 => ToolCall(call), 5 => FileEdit(edit), 6 => AgentMessage(message), 7 => Permission(permission), 8 => Question(question), 9 => Plan(entries), 10 => Progress(progress), 11 => AgentSwitch(switch), 12 => Error { code, message, count }, 13 => Audio { chunks, duration_ms, done, sound }, 14 => Compaction(told), 15 => Notice { warning, text, line, source }, 16 => Raw { label, value }, 17 => SessionStart(start), 18 => SessionEnd { reason }, 19 => Gap(gap), 20 => TurnEnd(end) });
 
 impl BlockBody {
+    /// Whether it asks for something that nobody has answered, and that can still be answered.
+    pub fn waits(&self) -> bool {
+        match self {
+            BlockBody::Permission(ask) => ask.resolved.is_none() && !ask.expired,
+            BlockBody::Question(ask) => ask.resolved.is_none() && !ask.expired,
+            _ => false,
+        }
+    }
+
     /// Whether something of the log could not be read, or was lost, where this row stands.
     pub fn is_damage(&self) -> bool {
         match self {

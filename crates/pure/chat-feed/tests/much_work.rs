@@ -5,6 +5,7 @@ use chat_event::payload::{
     AssistantChunk, FileEdit, PermissionRequest, Retract, ThinkingChunk, ToolCall,
 };
 use chat_event::{ChatEvent, Payload};
+use chat_feed::arrangement::{Arrangement, Mode};
 use chat_feed::playback::Stops;
 use chat_feed::projections::to_openai_messages;
 use chat_feed::{BlockBody, ChatRenderer};
@@ -158,4 +159,31 @@ fn very_many_agents_have_their_stretches() {
     assert_eq!(stops.agents().len() as u32, N);
     let last = stops.agents().last().unwrap();
     assert_eq!((last.from, last.to), (2 * N - 2, 2 * N - 1));
+}
+
+/// All steps of an agent, whose call is closed.
+#[test]
+fn very_many_hidden_blocks_have_the_row_that_stands_for_them() {
+    const N: usize = 100_000;
+    let calls = (0..=N).map(|nth| {
+        Payload::from(ToolCall {
+            tool_call_id: format!("c{nth}"),
+            ..ToolCall::default()
+        })
+    });
+    let mut events = log(calls);
+    for event in events.iter_mut().skip(1) {
+        event.parent_tool_call_id = Some("c0".to_owned());
+    }
+    let (mut renderer, mut patches) = (ChatRenderer::new(), Vec::new());
+    for event in &events {
+        renderer.apply(event, &mut patches);
+    }
+    let feed = renderer.feed();
+    let mut arrangement = Arrangement::new(Mode::default());
+    arrangement.apply(feed, &patches, &mut Vec::new());
+    let blocks: Vec<_> = feed.rows().map(|block| block.id).skip(1).collect();
+    assert!(blocks.len() >= N && arrangement.shown(feed).count() <= 2);
+    let rows = arrangement.nearest_of_each(feed, &blocks);
+    assert!(rows[0].is_some() && rows.iter().all(|row| *row == rows[0]));
 }

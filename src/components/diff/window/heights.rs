@@ -5,7 +5,7 @@ use std::ops::Range;
 use chat_feed::diff_list::Item;
 use chat_feed::units;
 
-use super::{MOST_PX, SPLIT_PX, Window};
+use super::{CHAR_PX, MOST_PX, SIDE_PX, SPLIT_PX, Window};
 use crate::platform::dom;
 use crate::platform::measure;
 
@@ -14,10 +14,6 @@ const MARGIN_PX: f64 = 500.0;
 
 /// Of a longer diff only the beginning is put into the page where all of it is asked for: about 4,000 lines.
 const WHOLE_CHUNKS: usize = 128;
-
-/// Width of a character and of what stands before the code, in px; only guesses depend on them.
-const CHAR_PX: f64 = 7.5;
-const EDGE_PX: f64 = 80.0;
 
 impl Window {
     /// The item at the top edge.
@@ -56,7 +52,7 @@ impl Window {
         };
         // Rounded down; a width is some thousands of px.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let columns = ((width_px - EDGE_PX) / CHAR_PX).max(1.0) as usize;
+        let columns = ((width_px - SIDE_PX) / CHAR_PX).max(1.0) as usize;
         columns
     }
 
@@ -74,23 +70,21 @@ impl Window {
 
     /// Reads the heights of chunks that were drawn; what is looked at stays where it is.
     pub(super) fn measure(&self, chunks: &[usize], top_px: f64) {
-        let mut shift_px = 0.0;
-        let mut above_px: f64 = {
-            let heights = self.heights.borrow();
-            heights
-                .iter()
-                .take(chunks.first().copied().unwrap_or(0))
-                .sum()
-        };
+        let (mut shift_px, mut above_px, mut next) = (0.0, 0.0, 0);
         for &chunk in chunks {
             let Some(element) = self.drawn.borrow().get(&chunk).cloned() else {
                 continue;
             };
             let height_px = measure::height(&element);
-            if let Some(known_px) = self.heights.borrow_mut().get_mut(chunk)
+            let mut heights = self.heights.borrow_mut();
+            // Between new ones there may be others, which were measured before.
+            above_px += heights
+                .get(next..=chunk)
+                .map_or(0.0, |until| until.iter().sum::<f64>());
+            next = chunk + 1;
+            if let Some(known_px) = heights.get_mut(chunk)
                 && height_px > 0.0
             {
-                above_px += *known_px;
                 if above_px <= top_px {
                     shift_px += height_px - *known_px;
                 }

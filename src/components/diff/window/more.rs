@@ -3,6 +3,7 @@
 use chat_feed::diff_list::{CHUNK_ITEMS, Widening};
 
 use super::Window;
+use crate::components::diff::Restates;
 use crate::platform::measure;
 
 impl Window {
@@ -39,7 +40,8 @@ impl Window {
         }
         self.is_asked.set(true);
         old.ask();
-        self.widen_now();
+        // What stands in the event has come by now, and is shown.
+        self.widen();
     }
 
     /// Shows what was asked for, where the text is here.

@@ -50,6 +50,22 @@ impl Arrangement {
         at.take(feed.len()).find_map(|id| self.last_row_at(id))
     }
 
+    /// The same of each of these blocks, which stand in the feed's order: what lies between two of them is gone through
+    /// once, however much is hidden there.
+    pub fn nearest_of_each(&self, feed: &Feed, blocks: &[BlockId]) -> Vec<Option<RowId>> {
+        let mut nearest: Vec<Option<RowId>> = Vec::with_capacity(blocks.len());
+        for &block in blocks {
+            let before = blocks.get(nearest.len().wrapping_sub(1)).copied();
+            let mut at = std::iter::successors(Some(block), |&id| feed.prev(id)).take(feed.len());
+            let row = at.find_map(|id| match before == Some(id) {
+                true => nearest.last().copied(),
+                false => self.last_row_at(id).map(Some),
+            });
+            nearest.push(row.flatten());
+        }
+        nearest
+    }
+
     /// Finds everything of a turn anew and puts its rows as they should be; says whether it is undone now and was not, or
     /// the other way round.
     pub(super) fn arrange_turn(

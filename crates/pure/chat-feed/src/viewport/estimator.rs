@@ -16,6 +16,8 @@ pub enum RowKind {
     Heading,
     /// A list or a quotation: prose with an indent.
     List,
+    /// A prompt: wraps, and what is shown of it stands in a card.
+    Prompt,
     /// Code or terminal output: one row a line, scrolls sideways.
     Code,
     /// A diff: one row a line in a frame with a header.
@@ -31,17 +33,36 @@ pub enum RowKind {
 }
 
 /// Number of row kinds.
-const N_KINDS: usize = 9;
+const N_KINDS: usize = 10;
 
 /// What the oracle may know of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowShape {
     /// Its kind.
     pub kind: RowKind,
-    /// Characters in it.
+    /// Characters in it; those that are as wide as two others count as two.
     pub chars: u32,
     /// Lines in its source, at least 1.
     pub lines: u32,
+}
+
+impl RowShape {
+    /// The shape of a row of this kind that shows a text.
+    #[must_use]
+    pub fn of_text(kind: RowKind, text: &str) -> RowShape {
+        let chars = text.bytes().map(|byte| match byte {
+            // What goes on with a character.
+            0x80..=0xbf => 0,
+            // What begins one from U+3000 on: those of Chinese, Japanese and Korean, and emoji.
+            0xe3.. => 2,
+            _ => 1,
+        });
+        RowShape {
+            kind,
+            chars: chars.fold(0, u32::saturating_add),
+            lines: u32::try_from(text.lines().count().max(1)).unwrap_or(u32::MAX),
+        }
+    }
 }
 
 /// Average sizes of the page's two fonts.
@@ -171,7 +192,7 @@ impl Estimator {
     fn lines(&self, shape: RowShape, width_px: f64) -> f64 {
         let hard_lines = f64::from(shape.lines.max(1));
         match shape.kind {
-            RowKind::Text => self.wrapped_lines(shape, width_px, 1.0),
+            RowKind::Text | RowKind::Prompt => self.wrapped_lines(shape, width_px, 1.0),
             RowKind::Heading => self.wrapped_lines(shape, width_px, 0.75),
             RowKind::List => {
                 self.wrapped_lines(shape, width_px - 2.0 * self.metrics.text_line_px, 1.0)
@@ -200,6 +221,7 @@ const KINDS: [RowKind; N_KINDS] = [
     RowKind::Text,
     RowKind::Heading,
     RowKind::List,
+    RowKind::Prompt,
     RowKind::Code,
     RowKind::Diff,
     RowKind::Table,
@@ -213,6 +235,7 @@ fn first_guess(kind: RowKind, metrics: &FontMetrics) -> (f64, f64) {
     let (text_px, code_px) = (metrics.text_line_px, metrics.code_line_px);
     match kind {
         RowKind::Text | RowKind::List => (text_px * 0.5, text_px),
+        RowKind::Prompt => (text_px * 4.0, text_px),
         RowKind::Heading => (text_px * 0.75, text_px * 1.3),
         RowKind::Code => (text_px, code_px),
         RowKind::Diff | RowKind::Card => (text_px * 2.0, code_px),
@@ -258,7 +281,7 @@ impl Fit {
 
 #[cfg(test)]
 mod tests {
-    use super::{Estimator, KINDS, RowKind, RowShape};
+    use super::{Estimator, KINDS, N_KINDS, RowKind, RowShape};
     use proptest::prelude::*;
 
     fn shape(kind: RowKind, chars: u32, lines: u32) -> RowShape {
@@ -273,6 +296,21 @@ mod tests {
                 .enumerate()
                 .all(|(place, kind)| *kind as usize == place)
         );
+    }
+
+    #[test]
+    fn a_text_is_as_long_as_it_is_wide_whatever_its_script() {
+        for (text, chars, lines) in [
+            ("", 0, 1),
+            ("one\ntwo\n", 8, 2),
+            ("привет, שלום", 12, 1),
+            ("“é” — ok…", 9, 1),
+            ("漢字 かな 한글", 14, 1),
+            ("👍", 2, 1),
+        ] {
+            let is = RowShape::of_text(RowKind::Text, text);
+            assert_eq!(is, shape(RowKind::Text, chars, lines), "{text}");
+        }
     }
 
     #[test]
@@ -327,8 +365,8 @@ mod tests {
     proptest! {
         #[test]
         fn estimates_are_sane_and_grow_with_the_text_whatever_was_seen(
-            seen in prop::collection::vec((0usize..9, 0u32..20_000, 0u32..500, 0.0..2000.0f64, 0.1..9000.0f64), 0..80),
-            (kind, chars, lines) in (0usize..9, any::<u32>(), any::<u32>()),
+            seen in prop::collection::vec((0..N_KINDS, 0u32..20_000, 0u32..500, 0.0..2000.0f64, 0.1..9000.0f64), 0..80),
+            (kind, chars, lines) in (0..N_KINDS, any::<u32>(), any::<u32>()),
             width_px in prop_oneof![Just(0.0), 1.0..2000.0f64],
         ) {
             let mut estimator = Estimator::default();

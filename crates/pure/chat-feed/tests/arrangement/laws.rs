@@ -73,6 +73,20 @@ proptest! {
             shown.take(&changes);
         }
     }
+
+    #[test]
+    fn blocks_that_are_asked_for_at_once_have_the_rows_that_each_has(
+        events in crate::support::log(60),
+        mode in mode(),
+        every in 1usize..6,
+    ) {
+        let mut shown = Shown::new(mode);
+        shown.apply(&events);
+        let feed = shown.feed();
+        let blocks: Vec<_> = feed.rows().map(|block| block.id).step_by(every).collect();
+        let one_by_one: Vec<_> = blocks.iter().map(|id| shown.arrangement.nearest(feed, *id)).collect();
+        prop_assert_eq!(shown.arrangement.nearest_of_each(feed, &blocks), one_by_one);
+    }
 }
 
 proptest! {
