@@ -76,6 +76,7 @@ dialects! {
     qwen_stream "qwen-stream",
     sandbox_agent "sandbox-agent",
     swe_agent "swe-agent",
+    mini_swe_agent "mini-swe-agent",
     vibe_session "vibe-session",
     vibe_stream "vibe-stream",
 }

@@ -37,6 +37,7 @@ mod missing;
 mod note;
 mod open_calls;
 mod opencode;
+mod openhands;
 mod owners;
 mod parts;
 mod process;

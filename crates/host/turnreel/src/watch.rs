@@ -40,7 +40,7 @@ pub(crate) struct Args {
     days: u32,
 
     /// Leave these agents' sessions alone: claude, codex, opencode, gemini, pi, qwen, droid, grok, kimi,
-    /// copilot, vibe, goose, crush, cline, roo, kilo; more than one by commas, or given more than once.
+    /// copilot, vibe, openhands, goose, crush, cline, roo, kilo; more than one by commas, or given more than once.
     #[arg(long, value_name = "AGENT", env = "TURNREEL_SKIP", value_delimiter = ',', value_parser = parse_agent)]
     skip: Vec<Agent>,
 
@@ -63,7 +63,7 @@ pub(crate) struct Watch {
 
 fn parse_agent(text: &str) -> Result<Agent, String> {
     Agent::from_word(text)
-        .ok_or_else(|| "expected claude, codex, opencode, gemini, pi, qwen, droid, grok, kimi, copilot, vibe, goose, crush, cline, roo or kilo".to_owned())
+        .ok_or_else(|| "expected claude, codex, opencode, gemini, pi, qwen, droid, grok, kimi, copilot, vibe, openhands, goose, crush, cline, roo or kilo".to_owned())
 }
 
 /// Runs the command until the process is told to stop.

@@ -15,8 +15,8 @@ use serde_json::Value;
 use crate::sides::Router;
 use crate::{
     acp, ag_ui, agent_events, anthropic, chat_events, claude, claude_like, cline, codex, copilot,
-    crush, cursor, droid, gemini, goose, grok, grok_build, kimi, openai, opencode, openhands, pi,
-    qwen, sandbox_agent, swe_agent, vibe,
+    crush, cursor, droid, gemini, goose, grok, grok_build, kimi, mini_swe_agent, openai, opencode,
+    openhands, pi, qwen, sandbox_agent, swe_agent, vibe,
 };
 
 /// Makes [`Dialect`] of one list, so that none lacks a profile or a place in the order.
@@ -85,6 +85,8 @@ dialects! {
     QwenStream = claude_like::QWEN,
     /// The chat files below `~/.qwen/projects`.
     QwenChat = qwen::PROFILE,
+    /// The `.traj.json` documents of mini-swe-agent.
+    MiniSweAgent = mini_swe_agent::PROFILE,
     /// `GET /event` of an OpenCode server.
     OpenCodeEvents = opencode::EVENTS,
     /// `opencode run --format json`.

@@ -8,11 +8,14 @@ mod session;
 mod stream;
 mod talk;
 mod tools;
+mod used;
 
 use crate::dialect::{Form, Origin, Profile, Sessions};
 use lines::{is_session_line, is_stream_line, session_of};
 use session::DroidSession;
 use stream::DroidStream;
+pub use used::droid_used;
+pub(crate) use used::{NOTE, used_in};
 
 pub(crate) static STREAM: Profile = Profile {
     word: "droid-stream",
@@ -38,7 +41,7 @@ pub(crate) static SESSION: Profile = Profile {
     tells_edits_late: false,
     recognise: is_session_line,
     session_of,
-    make: |_| Box::new(DroidSession::new()),
+    make: |context| Box::new(DroidSession::new(context)),
 };
 
 const FORMAT: &str = "droid";

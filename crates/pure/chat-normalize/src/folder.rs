@@ -16,7 +16,12 @@
 //! | `DIR/chats/ID.jsonl`, or `DIR/chats/archive/ID.jsonl` | the session `ID` |
 //! | `DIR/subagents/ID/agent-A.jsonl` | its sub-agent `A`, with `agent-A.meta.json` beside it |
 //!
-//! Of Droid's files the paths say nothing: [`SessionFolder::join_called`].
+//! What Droid writes (seen: 0.225.2); which session is a sub-agent's the paths do not say ([`SessionFolder::join_called`]):
+//!
+//! | path | part |
+//! |---|---|
+//! | `DIR/ID.jsonl` | the session `ID` |
+//! | `DIR/ID.settings.json` | what is noted of it: what it used |
 //!
 //! What Cline, Roo Code and Kilo Code write:
 //!
@@ -43,6 +48,15 @@
 //! | `DIR/ID/state.json` | what is noted of it: its title |
 //! | what else lies there | no session |
 //!
+//! What OpenHands writes (seen: 1.16 with its SDK's 1.21, the SDK's 1.58):
+//!
+//! | path | part |
+//! |---|---|
+//! | `DIR/ID/events/event-NNNNN-….json` | an event of the session `ID` |
+//! | `DIR/ID/subagents/A/events/event-NNNNN-….json` | one of its sub-agent `A`, which may have its own |
+//! | `DIR/ID/base_state.json` | what is noted of it |
+//! | what else lies there | no session |
+//!
 //! Every other `.jsonl`, `.ndjson` or `.json` is a session by itself. Who may read which file, and how, is for the
 //! caller; how the parts come together, for [`FolderReader`].
 
@@ -51,6 +65,7 @@ mod groks;
 mod kimis;
 mod reader;
 mod source;
+mod talks;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,6 +74,7 @@ use groks::Groks;
 pub use kimis::kimi_session_at;
 use kimis::{InKimi, Kimis};
 pub use reader::{FolderReader, Want, result_file};
+use talks::{InTalk, Talks};
 
 /// The sessions of a folder, and what is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,7 +99,9 @@ pub struct SessionParts {
     pub agents: Vec<AgentPart>,
     /// Results that were too large for the transcript.
     pub results: Vec<String>,
-    /// What is noted beside the session's own file, where its title is.
+    /// The files of events, where each is one of its own; `main` is one of them.
+    pub events: Vec<String>,
+    /// What is noted beside the session's own file, where its title is, or what it used.
     pub note: Option<String>,
 }
 
@@ -149,6 +167,13 @@ impl SessionFolder {
         let tasks: BTreeSet<&str> = cleaned.iter().filter_map(|path| task_of(path)).collect();
         let groks = Groks::of(&cleaned);
         let kimis = Kimis::of(&cleaned);
+        let talks = Talks::of(&cleaned);
+        let with_note: BTreeSet<&str> = cleaned.iter().filter_map(|it| used_of(it)).collect();
+        let with_note: BTreeSet<&str> = cleaned
+            .iter()
+            .filter_map(|path| path.strip_suffix(".jsonl"))
+            .filter(|own| with_note.contains(own))
+            .collect();
         let is_note = |dir: &str, clean: &str, name: &str| {
             if groks.is_beside(dir, name) {
                 return true;
@@ -180,6 +205,25 @@ impl SessionFolder {
                     InKimi::Note => session.note = Some(path.to_owned()),
                     InKimi::Other => others.push(path.to_owned()),
                 }
+                continue;
+            }
+            if let Some((folder, part)) = talks.part(clean) {
+                let called = if folder.is_empty() { "session" } else { folder };
+                let session = sessions.entry(called.to_owned());
+                let session = session.or_insert_with(|| named(called));
+                match part {
+                    InTalk::Event => {
+                        session.main.get_or_insert_with(|| path.to_owned());
+                        session.events.push(path.to_owned());
+                    }
+                    InTalk::Note => session.note = Some(path.to_owned()),
+                    InTalk::Other => others.push(path.to_owned()),
+                }
+                continue;
+            }
+            if let Some(own) = used_of(clean).filter(|own| with_note.contains(own)) {
+                let session = sessions.entry(own.to_owned());
+                session.or_insert_with(|| named(own)).note = Some(path.to_owned());
                 continue;
             }
             let of_chat = chats
@@ -321,6 +365,18 @@ const BESIDE_TASKS: [&str; 5] = [
 
 /// Behind a session's name: what is noted of it.
 const NOTES: [&str; 2] = [".compaction.json", ".json"];
+
+/// The session of OpenHands of which an event lies at this path: its folder is called as it is.
+fn open_hands_session_at(path: &str) -> Option<String> {
+    let clean = clean_of(path);
+    let name = split(talks::session_of(&clean)?).1;
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// The path, without its ending, of a session of Droid's of which it is noted at `path` what it used.
+fn used_of(path: &str) -> Option<&str> {
+    path.strip_suffix(crate::droid::NOTE)
+}
 
 /// What the task is called whose messages lie at `path`, with its folder; nothing where its folder is the one given.
 fn task_of(path: &str) -> Option<&str> {

@@ -43,6 +43,7 @@ mod goose;
 mod grok;
 mod grok_build;
 mod kimi;
+mod mini_swe_agent;
 mod openai;
 mod opencode;
 mod openhands;
@@ -81,6 +82,7 @@ pub use agent_events::{AgentEventAdapter, AgentEventsOut, system_event, to_agent
 pub use cline::TaskLine;
 pub use detect::{Detection, HEAD_BYTES, NotASession, detect};
 pub use dialect::Dialect;
+pub use droid::droid_used;
 pub use emit::{AT_REST, Report};
 pub use folder::{
     AgentPart, Caller, FolderReader, SessionFolder, SessionParts, Want, kimi_session_at,
@@ -90,6 +92,7 @@ pub use log_reader::{Head, LogReader};
 pub use log_sessions::{LogSession, LogSessions};
 pub use merge::Merge;
 pub use opencode::{OpenCodeOut, to_opencode_events};
+pub use openhands::{OpenHandsState, OpenHandsWeave, event_number as open_hands_event};
 pub use reader::{Context, SessionReader};
 pub use title::titled;
 pub use told_apart::tell_apart;

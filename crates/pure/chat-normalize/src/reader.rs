@@ -45,6 +45,8 @@ pub struct Context {
     pub title: Option<String>,
     /// The source's own id of its session, where a folder is called so and the source does not say it (`follow`, Kimi Code).
     pub native_id: Option<String>,
+    /// What the session used, where that stands beside its own file, as its program writes it there (`follow`, Droid).
+    pub used: Option<String>,
 }
 
 impl Context {

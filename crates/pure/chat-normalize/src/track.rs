@@ -22,7 +22,7 @@ use chat_event::payload::{TurnEnd, TurnStart, UserMessage};
 use chat_event::{Extra, Json, Payload};
 use serde_json::Value;
 
-use crate::emit::{Emitter, Place, clean_id, hash};
+use crate::emit::{Emitter, Place, clean_id, hash, short_hash};
 use crate::facts::Facts;
 
 /// What is open in a session of one agent.
@@ -42,6 +42,17 @@ pub(crate) struct Track {
     changed: Option<(String, usize, u32, u32, usize)>,
     /// How often an id was used for a turn or a call, by the id's hash.
     used: HashMap<u64, u32>,
+    /// Whose work it is, where that is not the session's own agent.
+    agent: Option<Worker>,
+}
+
+/// An agent that works for a call of another one. Its turns are its own, and not told.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Worker {
+    pub(crate) agent_id: String,
+    /// The call that it works for, with its turn.
+    pub(crate) call: Option<String>,
+    pub(crate) turn: Option<String>,
 }
 
 /// How a turn ended, with nothing else known.
@@ -63,7 +74,26 @@ impl Track {
             n_calls: 0,
             changed: None,
             used: HashMap::new(),
+            agent: None,
         }
+    }
+
+    /// That of an agent that works for a call.
+    pub(crate) fn of(worker: Worker) -> Self {
+        Track {
+            agent: Some(worker),
+            ..Track::new()
+        }
+    }
+
+    /// It works for another call now.
+    pub(crate) fn work_for(&mut self, worker: Worker) {
+        self.agent = Some(worker);
+    }
+
+    /// Whose work it is, where that is not the session's own agent.
+    pub(crate) fn worker(&self) -> Option<&Worker> {
+        self.agent.as_ref()
     }
 
     /// The turn that is open.
@@ -73,11 +103,20 @@ impl Track {
 
     /// Where the next events stand.
     pub(crate) fn place(&self) -> Place {
-        Place {
-            turn_id: self.turn.clone(),
-            // Outside of a turn no call runs: one that is named there never came, and would never end.
-            parent_tool_call_id: self.turn.as_ref().and(self.parents.last()).cloned(),
-            ..Place::default()
+        // Outside of a turn no call runs: one that is named there never came, and would never end.
+        let parent = self.turn.as_ref().and(self.parents.last()).cloned();
+        match &self.agent {
+            None => Place {
+                turn_id: self.turn.clone(),
+                parent_tool_call_id: parent,
+                ..Place::default()
+            },
+            Some(agent) => Place {
+                turn_id: agent.turn.clone(),
+                agent_id: Some(agent.agent_id.clone()),
+                parent_tool_call_id: parent.or_else(|| agent.call.clone()),
+                ..Place::default()
+            },
         }
     }
 
@@ -97,6 +136,12 @@ impl Track {
     /// The call that waits under `id`.
     pub(crate) fn waiting(&self, id: &str) -> Option<&Call> {
         self.calls.get(id)
+    }
+
+    /// The calls that wait, in their order, with the ids under which they do.
+    pub(crate) fn waiting_calls(&self) -> impl Iterator<Item = (&str, &Call)> {
+        let calls = self.order.values();
+        calls.filter_map(|id| Some((id.as_str(), self.calls.get(id)?)))
     }
 
     /// The id under which the newest call waits.
@@ -162,6 +207,9 @@ impl Track {
     pub(crate) fn open_turn(&mut self, emitter: &mut Emitter, id: &str, trigger: &str) {
         let id = self.numbered(id);
         self.turn = Some(id.clone());
+        if self.agent.is_some() {
+            return;
+        }
         let start = TurnStart {
             trigger: trigger.to_owned(),
             ..TurnStart::default()
@@ -180,7 +228,9 @@ impl Track {
     pub(crate) fn close_turn(&mut self, emitter: &mut Emitter, end: TurnEnd) {
         self.close_calls(emitter);
         let place = self.turn_place();
-        if let Some(id) = self.turn.take() {
+        if let Some(id) = self.turn.take()
+            && self.agent.is_none()
+        {
             emitter.add_as(&format!("{id}:end"), &place, end);
         }
     }
@@ -207,9 +257,18 @@ impl Track {
         }
     }
 
+    /// The id that a call has in the session: agents may call theirs alike.
+    fn own_id(&self, id: &str) -> String {
+        let id = if id.is_empty() { "unnamed" } else { id };
+        match &self.agent {
+            Some(agent) => clean_id(&format!("{}.{id}", short_hash(&agent.agent_id))),
+            None => clean_id(id),
+        }
+    }
+
     /// The id, with a number where it was used before.
     pub(crate) fn numbered(&mut self, id: &str) -> String {
-        let id = clean_id(if id.is_empty() { "unnamed" } else { id });
+        let id = self.own_id(id);
         let n = self.used.entry(hash(id.as_bytes())).or_insert(0);
         *n += 1;
         if *n == 1 { id } else { format!("{id}~{n}") }

@@ -227,7 +227,7 @@ fn a_session_file_is_told_as_droids_and_no_other_agents() {
             "assistant",
             json!([{"type": "tool_use", "id": "c2", "name": "Execute", "input": {"command": "ls"}}]),
         ),
-        json!({"type": "agent_turn_outcome", "id": "o1", "resultKind": "cancelled", "reason": "user"}),
+        json!({"type": "agent_turn_outcome", "turnId": "e5", "reason": "cancelled", "resultKind": "null"}),
     ];
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let whole = read(text.as_bytes());

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::{assert_sound, read_lines, read_lines_as_one};
 
 /// The dialects whose words these are.
-const WORDS: [&str; 24] = [
+const WORDS: [&str; 25] = [
     "gemini-stream",
     "gemini-chat",
     "pi-json",
@@ -31,6 +31,7 @@ const WORDS: [&str; 24] = [
     "kimi-stream",
     "qwen-chat",
     "swe-agent",
+    "mini-swe-agent",
     "vibe-session",
     "vibe-stream",
 ];

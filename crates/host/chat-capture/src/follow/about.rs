@@ -7,6 +7,7 @@
 //! | Cline 4 | `ID.json` beside `ID.messages.json`: `{"cwd": "/home/me/project", …}` |
 //! | Grok Build | `summary.json` beside `updates.jsonl`: `{"info": {"cwd": "/home/me/project", …}, …}` |
 //! | Kimi Code | `state.json` in the session's folder, in which `agents/main/wire.jsonl` is: `{"cwd": "/home/me/project", "title": "A title", …}` |
+//! | Droid | `ID.settings.json` beside `ID.jsonl`: `{"tokenUsage": {"inputTokens": 1200, …}, …}` (`note`) |
 //! | Copilot CLI | `workspace.yaml` beside `events.jsonl`: `name: A title` (`workspace`) |
 
 mod workspace;
@@ -59,9 +60,9 @@ pub fn context_of(path: &Path) -> Context {
     }
 }
 
-/// Where that is noted of the session whose own file is at this path which may change while it runs: its title.
+/// Where that is noted of the session whose own file is at this path which may change while it runs: its title, or what it used.
 pub(super) fn changing_note(path: &Path) -> Option<PathBuf> {
-    let has_one = is_copilot(path) || kimi_session_at(path.to_str()?).is_some();
+    let has_one = is_copilot(path) || is_droid(path) || kimi_session_at(path.to_str()?).is_some();
     note_of(path).filter(|_| has_one)
 }
 
@@ -74,6 +75,7 @@ fn note_of(path: &Path) -> Option<PathBuf> {
                 "ui_messages.json" => "history_item.json",
                 "updates.jsonl" => "summary.json",
                 "events.jsonl" => "workspace.yaml",
+                _ if is_droid(path) => return Some(path.with_extension("settings.json")),
                 "wire.jsonl" => return Some(path.ancestors().nth(3)?.join("state.json")),
                 _ => return None,
             };
@@ -87,11 +89,18 @@ fn is_copilot(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == "events.jsonl")
 }
 
+/// Whether it is where Droid keeps the sessions' own files.
+pub(super) fn is_droid(path: &Path) -> bool {
+    let folder = path.ancestors().nth(2);
+    folder.is_some_and(|folder| folder.ends_with(".factory/sessions"))
+}
+
 fn read(note: &Path) -> Option<Note> {
     serde_json::from_slice(&bytes_of(note)?).ok()
 }
 
-fn bytes_of(note: &Path) -> Option<Vec<u8>> {
+/// What a note says, as far as one is read.
+pub(super) fn bytes_of(note: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut file = Followed::open(note).ok()?;
     file.read(0, MOST_BYTES, &mut bytes).ok()?;
@@ -142,6 +151,10 @@ mod tests {
         let context = context_of(&own);
         assert_eq!(context.title.as_deref(), Some("A title"));
         assert_eq!(context.cwd.as_deref(), Some("/k"));
+        let droid = task.join(".factory/sessions/-w/s1.jsonl");
+        let beside = droid.with_file_name("s1.settings.json");
+        assert_eq!(changing_note(&droid), Some(beside));
+        assert_eq!(changing_note(&task.join("-w/s1.jsonl")), None);
         // A sub-agent's is no session's.
         let part = context_of(&agents.join("agent-0/wire.jsonl"));
         assert_eq!((part.session_id, part.title), (None, None));

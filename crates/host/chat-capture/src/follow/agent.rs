@@ -33,6 +33,8 @@ pub enum Agent {
     Copilot,
     /// Goose.
     Goose,
+    /// OpenHands.
+    OpenHands,
     /// Crush.
     Crush,
     /// Cline, in an editor or without.
@@ -59,6 +61,7 @@ impl Agent {
             Agent::Vibe => "Mistral Vibe",
             Agent::Copilot => "Copilot CLI",
             Agent::Goose => "Goose",
+            Agent::OpenHands => "OpenHands",
             Agent::Crush => "Crush",
             Agent::Cline => "Cline",
             Agent::Roo => "Roo Code",
@@ -80,6 +83,7 @@ impl Agent {
             "kimi" => Some(Agent::Kimi),
             "vibe" => Some(Agent::Vibe),
             "copilot" => Some(Agent::Copilot),
+            "openhands" => Some(Agent::OpenHands),
             "crush" => Some(Agent::Crush),
             "goose" => Some(Agent::Goose),
             "cline" => Some(Agent::Cline),
@@ -104,7 +108,7 @@ impl Agent {
             Agent::Kimi => Tells::Name(&["kimi-code"]),
             Agent::Gemini => Tells::Nothing,
             // Its store knows it of each session.
-            Agent::Vibe => Tells::Nothing,
+            Agent::Vibe | Agent::OpenHands => Tells::Nothing,
             // Their editor does all of it in one process, for all its windows.
             Agent::Cline | Agent::Roo | Agent::Kilo => Tells::Nothing,
         }

@@ -14,7 +14,8 @@
 //! 1.18 its database. The others open their files for each line: Claude Code says itself which process runs a session
 //! (`running`), and so does Qwen Code in a terminal; Copilot CLI 1.0.102 has `inuse.PID.hold` open in the session's folder, and
 //! locked, which stays after a kill and means nothing then; Pi 0.73 and 1.6 name their process `pi`, and Gemini CLI 0.61 is one `node` of many.
-//! Droid's program is a file of that name; no real one was seen. Only Linux tells of processes.
+//! Droid 0.225.2 is a program of that name, in a terminal and without, and stays in its session's folder. Only Linux tells of
+//! processes.
 //!
 //! Who was seen is noted (`kept`): one that is gone while we are away is missed with the next start.
 

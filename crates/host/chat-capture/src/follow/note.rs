@@ -1,12 +1,12 @@
-//! What is noted beside a session's own file and changes while it runs: what the session is called.
+//! What is noted beside a session's own file and changes while it runs: what the session is called, or what it used.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use chat_event::{ChatEvent, Payload};
-use chat_normalize::{Dialect, titled};
+use chat_normalize::{Dialect, droid_used, titled};
 
-use super::about::{changing_note, context_of};
+use super::about::{bytes_of, changing_note, context_of, is_droid};
 use super::file::{Facts, Taken};
 use super::kept::Progress;
 
@@ -16,8 +16,10 @@ pub(super) struct Note {
     path: PathBuf,
     /// As it was when it was read; nothing where it was not.
     facts: Facts,
-    /// What it said.
+    /// What it said: the title.
     title: Option<String>,
+    /// The id of the event that tells what was used.
+    used: Option<String>,
 }
 
 impl Note {
@@ -32,6 +34,7 @@ impl Note {
         Some(Note {
             facts: Facts::default(),
             title: title.filter(|_| is_told).cloned(),
+            used: None,
             path,
         })
     }
@@ -45,7 +48,7 @@ impl Note {
         Taken::of_length(self.facts.len)
     }
 
-    /// What it says now, where that is another title than it was.
+    /// What it says now, where that is another title than it was, or more was used.
     pub(super) fn look(
         &mut self,
         main: &Path,
@@ -57,6 +60,13 @@ impl Note {
             .get(&self.path)
             .filter(|facts| **facts != self.facts)?;
         self.facts = facts;
+        if is_droid(main) {
+            // Who follows it anew says it once more, and under the same id.
+            let used = droid_used(session_id, &bytes_of(&self.path)?, facts.changed_ms)?;
+            let is_new = self.used.as_ref() != Some(&used.id);
+            self.used = Some(used.id.clone());
+            return is_new.then_some(used);
+        }
         let title = context_of(main).title?;
         if self.title.as_ref() == Some(&title) {
             return None;
@@ -71,12 +81,14 @@ fn len_of(path: &Path) -> Option<u64> {
     Facts::of(path).map(|facts| facts.len)
 }
 
-/// Whether an event says nothing but what a session is called: one whose log was removed is not begun anew for that.
+/// Whether an event says nothing but what a session is called, or what all of it used: one whose log was removed is not
+/// begun anew for that.
 pub(super) fn is_title(event: &ChatEvent) -> bool {
     match &event.payload {
         Payload::SessionStart(start) => {
             start.title.is_some() && start.cwd.is_none() && start.model.is_none()
         }
+        Payload::Usage(usage) => usage.scope == "session" && event.turn_id.is_none(),
         _ => false,
     }
 }

@@ -29,6 +29,7 @@ use super::crush::{self, Crush};
 use super::file::Facts;
 use super::goose::Goose;
 use super::opencode::{self, OpenCode};
+use super::openhands::OpenHands;
 use super::sqlite::{Database, Row, Table, beside};
 use super::vibe::Vibe;
 use crate::pipe::now_ms;
@@ -50,7 +51,7 @@ pub(super) fn databases(place: &Place) -> Vec<PathBuf> {
         Agent::Goose => vec![place.folder.join("sessions.db")],
         Agent::Crush => crush::databases(&place.folder),
         // A folder is looked at as one.
-        Agent::Vibe => vec![place.folder.clone()],
+        Agent::Vibe | Agent::OpenHands => vec![place.folder.clone()],
         _ => Vec::new(),
     }
 }
@@ -62,6 +63,7 @@ pub(super) fn open(agent: Agent, path: &Path) -> Option<Box<dyn Store>> {
         Agent::Goose => Some(Box::new(Goose::new(path))),
         Agent::Crush => Some(Box::new(Crush::new(path))),
         Agent::Vibe => Some(Box::new(Vibe::new(path))),
+        Agent::OpenHands => Some(Box::new(OpenHands::new(path))),
         _ => None,
     }
 }

@@ -145,6 +145,7 @@ fn sessions(folder: &Path, files: Vec<PathBuf>) -> Vec<Input> {
     for parts in group.sessions {
         // A session without its own file shows in its agents' alone; one without those is none.
         let is_one_file = parts.results.is_empty() && parts.note.is_none();
+        let is_one_file = is_one_file && parts.events.is_empty();
         if parts.agents.is_empty() && (parts.main.is_none() || is_one_file) {
             continue;
         }
@@ -176,7 +177,8 @@ fn paths_of(parts: &SessionParts) -> impl Iterator<Item = &str> {
         let meta = agent.meta.as_deref();
         [Some(agent.path.as_str()), meta].into_iter().flatten()
     });
-    let results = parts.results.iter().map(String::as_str);
+    let results = parts.results.iter().chain(&parts.events);
+    let results = results.map(String::as_str);
     parts
         .main
         .as_deref()

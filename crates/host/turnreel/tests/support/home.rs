@@ -60,6 +60,8 @@ impl Home {
             "VIBE_HOME",
             "KIMI_CODE_HOME",
             "COPILOT_HOME",
+            "OPENHANDS_CONVERSATIONS_DIR",
+            "OPENHANDS_PERSISTENCE_DIR",
             "XDG_CONFIG_HOME",
             "CLINE_DATA_DIR",
             "CLINE_DIR",

@@ -167,6 +167,16 @@ fn a_file_whose_first_line_is_written_anew_loses_nothing_and_doubles_nothing() {
             all().iter().any(|event| event["payload"]["text"] == named)
         });
     }
+    // As the program does it: in its place, and with the file's time as it was before.
+    let was = std::fs::metadata(&path).unwrap().modified().unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    let named = "A longer name than that";
+    std::fs::write(&path, text.replacen(named, "Short", 1)).unwrap();
+    let file = std::fs::File::options().write(true).open(&path).unwrap();
+    file.set_modified(was).unwrap();
+    soon("it is called so again", || {
+        title().as_deref() == Some("Short")
+    });
     let told = all();
     let ids: BTreeSet<String> = told.iter().map(|event| event["id"].to_string()).collect();
     assert_eq!(ids.len(), told.len());
@@ -187,6 +197,55 @@ fn a_file_whose_first_line_is_written_anew_loses_nothing_and_doubles_nothing() {
     let is_same = |event: &Value| !starts(event) && event["type"] != "session_status";
     let of = |events: Vec<Value>| sorted(&events.into_iter().filter(is_same).collect::<Vec<_>>());
     assert_eq!(of(all()), of(converted(&path)));
+}
+
+#[test]
+fn what_a_session_used_is_told_as_the_note_beside_it_says() {
+    let home = Home::new();
+    let own = story("droid-session", "input.session.jsonl");
+    let path = home.write(&format!("{FOLDER}/{ID}.jsonl"), &own);
+    let note = |n: u32| {
+        json!({"model": "m", "tokenUsage": {"inputTokens": 1000 * n, "outputTokens": n}})
+            .to_string()
+    };
+    let at = format!("{FOLDER}/{ID}.settings.json");
+    home.write(&at, note(1));
+    // That of a sub-agent is none of the session's.
+    home.write(&format!("{FOLDER}/{CHILD}.jsonl"), child(CHILD, calling()));
+    home.write(&format!("{FOLDER}/{CHILD}.settings.json"), note(7));
+    let server = home.watch(&[]);
+    let used = || -> Vec<u64> {
+        let all = events(&home.data(), ID);
+        let all = all.iter().filter(|event| event["type"] == "usage");
+        all.filter_map(|event| event["payload"]["inputTokens"].as_u64())
+            .collect()
+    };
+    soon("it is told", || used() == [1000]);
+    // It is written anew beside its place, and put there.
+    let other = home.write(&format!("{FOLDER}/{ID}.settings.json.tmp"), note(2));
+    std::fs::rename(other, home.path(&at)).unwrap();
+    soon("more is told", || used() == [1000, 2000]);
+    assert_eq!(ids(&server), BTreeSet::from([ID.to_owned()]));
+    for path in [&path, &home.path(&format!("{FOLDER}/{CHILD}.jsonl"))] {
+        rests(path, Duration::from_hours(25));
+    }
+    rests(&home.path(&at), Duration::from_hours(25));
+    soon("it ends", || {
+        let all = events(&home.data(), ID);
+        all.iter().any(|event| event["type"] == "session_end")
+    });
+    // Who reads it at rest is told the last of them, under the same name.
+    let last = |events: Vec<Value>| {
+        events
+            .into_iter()
+            .rfind(|event| event["type"] == "usage")
+            .unwrap()
+    };
+    let (told, at_rest) = (last(events(&home.data(), ID)), last(converted(&path)));
+    for member in ["id", "payload"] {
+        assert_eq!(told[member], at_rest[member]);
+    }
+    assert!(!home.said().contains("WARN"), "{}", home.said());
 }
 
 /// Its processes are those of its name, in the session's folder.

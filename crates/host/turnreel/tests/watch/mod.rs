@@ -14,6 +14,7 @@ mod hostile;
 mod kilo;
 mod kimi;
 mod opencode;
+mod openhands;
 mod qwen;
 mod removed;
 mod sources;

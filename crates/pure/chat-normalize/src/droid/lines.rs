@@ -20,6 +20,9 @@ const NOT_DROIDS: [&str; 12] = [
     "qwen_code_version",
 ];
 
+/// With this the id of the word begins that a task in the background is over.
+pub(super) const TASK: &str = "task-completion:";
+
 /// Whether a line is of a stream, and whether that is sure.
 pub(crate) fn is_stream_line(value: &Value) -> Option<bool> {
     run_of(value)?;
@@ -38,7 +41,7 @@ pub(crate) fn is_stream_line(value: &Value) -> Option<bool> {
         "message" => matches!(str_of(value, "role"), Some("user" | "assistant")) && is_text("text"),
         "reasoning" => is_text("text"),
         "tool_call" => is_text("toolName") && has(&"parameters"),
-        "tool_result" => has(&"value") && call_id(value).is_some(),
+        "tool_result" => (has(&"value") || has(&"error")) && call_id(value).is_some(),
         "completion" => is_text("finalText"),
         _ => false,
     };

@@ -3,63 +3,55 @@
 //! | entry | what it gives |
 //! |---|---|
 //! | `session_start` | `session_start` |
-//! | `message` of the user | results of calls; words begin a turn, what the program puts before them is passed over |
-//! | `message` of the assistant | texts, thoughts, calls |
+//! | `message` of the user | results of calls; words begin a turn, or steer the one that is open (`said`, `turns`) |
+//! | `message` of the assistant | the model, texts, thoughts, calls |
 //! | `todo_state` | a plan |
 //! | `compaction_state` | a compaction |
-//! | `agent_turn_outcome` | the turn's end |
+//! | `agent_turn_outcome` | the turn's end (`turns`) |
 //!
 //! Older files say no end of a turn: the next prompt or the file's end ends it, and its last message says how. Tokens are in
-//! a file beside it. A sub-agent's session is a file of its own, whose first line names the call that started it. The first
-//! line of a file that goes on is written anew with another title.
+//! a file beside it (`used`). A sub-agent's session is a file of its own, whose first line names the call that started it. The first
+//! line of a file that goes on is written anew with another title. Seen: 0.225.2.
 
-use chat_event::payload::{Compaction, SessionStart, TurnEnd};
+mod said;
+mod turns;
+
+use chat_event::payload::{Compaction, ErrorEvent, SessionStart};
 use chat_event::{Extra, Json};
 use serde_json::{Map, Value};
 
 use super::FORMAT;
-use super::talk::{Given, Talk, attachments};
+use super::talk::{Given, Talk};
 use super::tools;
+use super::used::usage_in;
 use crate::dialect::Normalizer;
-use crate::emit::Emitter;
+use crate::emit::{Emitter, Place};
 use crate::reader::Context;
 use crate::recent::{LATE_SMALL, Recent};
 use crate::run_track::RunTrack;
-use crate::track::{Said, ended};
-use crate::value::{count_of, fingerprint, is_true, millis_of_rfc3339, str_of, text_of};
-
-/// What the program tells the model beside the user's words.
-const ASIDES: [&str; 2] = ["<system-reminder>", "<system-notification>"];
+use crate::value::{fingerprint, is_true, millis_of_rfc3339, str_of, text_of};
+use said::{Words, words_of};
+use turns::Turns;
 
 /// Reads them.
 #[derive(Debug)]
 pub(crate) struct DroidSession {
     talk: Talk,
-    /// How the turn would end now.
-    outcome: &'static str,
+    turns: Turns,
     /// The entries that came, by their ids.
     seen: Recent<u64, LATE_SMALL>,
-    /// When the last message was written.
-    worked_ms: Option<i64>,
+    /// What is noted beside the file of what the session used.
+    used: Option<String>,
 }
 
 impl DroidSession {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(context: &Context) -> Self {
         DroidSession {
             talk: Talk::new(RunTrack::new(&Context::default())),
-            outcome: "interrupted",
+            turns: Turns::default(),
             seen: Recent::default(),
-            worked_ms: None,
+            used: context.used.clone(),
         }
-    }
-
-    /// The turn is over, since the last message.
-    fn close(&mut self, emitter: &mut Emitter) {
-        let now_ms = emitter.time_ms;
-        emitter.time_ms = self.worked_ms.unwrap_or(now_ms);
-        self.talk.run.close(emitter, ended(self.outcome));
-        emitter.time_ms = now_ms;
-        self.outcome = "interrupted";
     }
 
     fn begin(&mut self, emitter: &mut Emitter, line: &Value) {
@@ -91,56 +83,57 @@ impl DroidSession {
             _ => None,
         };
         match (str_of(message, "role"), blocks) {
-            (Some("user"), Some(blocks)) => self.user(emitter, line, blocks),
+            (Some("user"), Some(blocks)) => self.user(emitter, line, message, blocks),
             (Some("assistant"), Some(blocks)) => self.assistant(emitter, line, message, blocks),
             _ => emitter.raw(&self.talk.run.track.place(), FORMAT, "message", line),
         }
     }
 
-    fn user(&mut self, emitter: &mut Emitter, line: &Value, blocks: &[Value]) {
-        let mut said = Said::default();
-        let mut is_answer = false;
-        for block in blocks {
-            if str_of(block, "type") == Some("tool_result") {
-                is_answer = true;
-                let given = Given {
-                    value: block.get("content").unwrap_or(&Value::Null),
-                    failed: is_true(block, "is_error"),
-                    error: &Value::Null,
+    fn user(&mut self, emitter: &mut Emitter, line: &Value, message: &Value, blocks: &[Value]) {
+        let is_result = |block: &&Value| str_of(block, "type") == Some("tool_result");
+        let is_answer = blocks.iter().any(|block| is_result(&block));
+        for block in blocks.iter().filter(is_result) {
+            let given = Given {
+                value: block.get("content").unwrap_or(&Value::Null),
+                failed: is_true(block, "is_error"),
+                error: &Value::Null,
+            };
+            let id = text_of(block, "tool_use_id").unwrap_or("");
+            self.talk.result(emitter, id, &given, block);
+        }
+        if is_answer {
+            self.turns.answered(emitter.time_ms);
+        }
+        let id = text_of(line, "id");
+        let visibility = str_of(message, "visibility");
+        let words = words_of(
+            emitter,
+            &self.talk.run.track.place(),
+            id,
+            visibility,
+            blocks,
+        );
+        let (talk, turns) = (&mut self.talk, &mut self.turns);
+        match words {
+            Words::None => {}
+            Words::Stopped => turns.stopped(),
+            Words::Prompt(said) => turns.said(emitter, talk, id, is_answer, said),
+            Words::News(text) => {
+                turns.woken(emitter, talk, id);
+                talk.notice(emitter, "task", text);
+            }
+            Words::Failure(text) => {
+                turns.failed();
+                let error = ErrorEvent {
+                    code: "error".to_owned(),
+                    message: text,
+                    extra: Extra::default(),
                 };
-                let id = text_of(block, "tool_use_id").unwrap_or("");
-                self.talk.result(emitter, id, &given, block);
-                continue;
+                emitter.add("error", &talk.run.track.place(), error);
             }
-            match block.as_str().or_else(|| str_of(block, "text")) {
-                Some(text) if ASIDES.iter().any(|tag| text.trim_start().starts_with(tag)) => {
-                    emitter.pass_over("what the program tells the model");
-                }
-                Some(text) => {
-                    if !said.text.is_empty() {
-                        said.text.push('\n');
-                    }
-                    said.text.push_str(text);
-                }
-                None => match attachments(std::slice::from_ref(block)) {
-                    held if held.is_empty() => {
-                        let place = self.talk.run.track.place();
-                        emitter.raw(&place, FORMAT, "block of the user's", block);
-                    }
-                    held => said.attachments.extend(held),
-                },
-            }
+            Words::Notice(text) => talk.notice(emitter, FORMAT, text),
+            Words::Command(command) => talk.command(emitter, id.unwrap_or(""), &command),
         }
-        if said.text.trim().is_empty() && said.attachments.is_empty() {
-            return;
-        }
-        let run = &mut self.talk.run;
-        if is_answer && run.track.turn_id().is_some() {
-            let id = format!("{}:user", text_of(line, "id").unwrap_or(emitter.line_id()));
-            return run.track.steer(emitter, &id, said);
-        }
-        self.close(emitter);
-        self.talk.run.ask(emitter, text_of(line, "id"), said);
     }
 
     fn assistant(
@@ -152,12 +145,18 @@ impl DroidSession {
     ) {
         let id = text_of(line, "id");
         let response = self.talk.run.response(emitter, id);
-        if let Some(model) = text_of(message, "model") {
+        // Seen is `modelId`; files of 2025 are said to have the other.
+        let model = text_of(message, "modelId").or_else(|| text_of(message, "model"));
+        if let Some(model) = model {
             let facts = SessionStart {
                 model: Some(model.to_owned()),
                 ..SessionStart::default()
             };
-            self.talk.run.facts(emitter, facts, Map::new());
+            let mut rest = Map::new();
+            if let Some(effort) = message.get("reasoningEffort") {
+                rest.insert("reasoningEffort".to_owned(), effort.clone());
+            }
+            self.talk.run.facts(emitter, facts, rest);
         }
         let (mut speaks, mut calls) = (false, false);
         for block in blocks {
@@ -172,12 +171,11 @@ impl DroidSession {
                 _ => speaks |= self.talk.run.block(emitter, &response, FORMAT, block),
             }
         }
-        self.outcome = match speaks && !calls {
-            true => "completed",
-            false => "interrupted",
-        };
+        self.turns.worked(speaks && !calls);
     }
 
+    /// One by hand begins a file of its own, with what was said before left in the old one; one that comes by itself stands
+    /// among the messages of a turn, and says which of them it goes up to.
     fn compacted(&mut self, emitter: &mut Emitter, line: &Value) {
         let mut extra = Extra::default();
         for key in ["summaryKind", "removedCount", "summaryTokens"] {
@@ -185,32 +183,16 @@ impl DroidSession {
                 extra.insert(key, Json::from(value));
             }
         }
+        let by_itself =
+            line.get("anchorMessage").is_some() || self.talk.run.track.turn_id().is_some();
         let payload = Compaction {
-            trigger: "auto".to_owned(),
+            trigger: if by_itself { "auto" } else { "manual" }.to_owned(),
             summary: text_of(line, "summaryText").map(str::to_owned),
             tokens_before: None,
             extra,
         };
         let id = format!("{}:compaction", emitter.line_id());
         emitter.add_as(&id, &self.talk.run.track.place(), payload);
-    }
-
-    fn ended(&mut self, emitter: &mut Emitter, line: &Value) {
-        if self.talk.run.track.turn_id().is_none() {
-            return emitter.pass_over("agent_turn_outcome without a turn");
-        }
-        let outcome = match (str_of(line, "resultKind"), str_of(line, "reason")) {
-            (Some("success"), _) | (None, Some("completed")) => "completed",
-            (Some("error" | "failure" | "failed"), _) => "failed",
-            (None, None) => self.outcome,
-            _ => "interrupted",
-        };
-        let end = TurnEnd {
-            duration_ms: count_of(line, "durationMs"),
-            ..ended(outcome)
-        };
-        self.talk.run.close(emitter, end);
-        self.outcome = "interrupted";
     }
 }
 
@@ -237,7 +219,7 @@ impl Normalizer for DroidSession {
             "session_start" => self.begin(emitter, line),
             "message" => {
                 self.message(emitter, line);
-                self.worked_ms = time_ms.or(self.worked_ms);
+                self.turns.at(time_ms);
             }
             "todo_state" => match tools::plan(line) {
                 Some(plan) => {
@@ -246,7 +228,7 @@ impl Normalizer for DroidSession {
                 None => emitter.pass_over("todo_state without entries"),
             },
             "compaction_state" => self.compacted(emitter, line),
-            "agent_turn_outcome" => self.ended(emitter, line),
+            "agent_turn_outcome" => self.turns.ended(emitter, &mut self.talk, line),
             "session_settings" | "session_end" => emitter.pass_over(kind),
             _ => emitter.raw(&place, FORMAT, kind, line),
         }
@@ -254,6 +236,10 @@ impl Normalizer for DroidSession {
 
     fn finish(&mut self, emitter: &mut Emitter) {
         self.talk.run.at(emitter, None);
-        self.close(emitter);
+        self.turns.close(emitter, &mut self.talk);
+        if let Some((line, usage)) = self.used.as_deref().and_then(usage_in) {
+            emitter.begin_line(Some(&line));
+            emitter.add("usage", &Place::default(), usage);
+        }
     }
 }

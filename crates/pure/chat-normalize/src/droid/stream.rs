@@ -3,7 +3,7 @@
 //! | line | what it gives |
 //! |---|---|
 //! | `system` | `session_start` |
-//! | `message` of the user | the turn before ends, a turn begins |
+//! | `message` of the user | the turn before ends, a turn begins; so it does with the word that a task in the background is over |
 //! | `message` of the assistant, `reasoning` | a whole text, a whole thought; the same one again says nothing |
 //! | `tool_call`, `tool_result` | the call and its result |
 //! | `error` | an error |
@@ -14,7 +14,7 @@ use chat_event::payload::{ErrorEvent, SessionStart, TurnEnd, Usage};
 use serde_json::{Map, Value};
 
 use super::FORMAT;
-use super::lines::{call_id, run_of};
+use super::lines::{TASK, call_id, run_of};
 use super::talk::{Given, Talk};
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, hash};
@@ -32,6 +32,8 @@ pub(crate) struct DroidStream {
     told: Recent<u64, LATE_LARGE>,
     /// The last text, which `completion` says once more.
     last_text: String,
+    /// Nothing came behind it.
+    is_said: bool,
     failed: bool,
 }
 
@@ -41,6 +43,7 @@ impl DroidStream {
             talk: Talk::new(RunTrack::new(context)),
             told: Recent::default(),
             last_text: String::new(),
+            is_said: false,
             failed: false,
         }
     }
@@ -87,8 +90,14 @@ impl DroidStream {
         let id = text_of(line, "id");
         match str_of(line, "role") {
             Some("user") => {
-                run.close(emitter, ended("interrupted"));
+                let is_done = std::mem::take(&mut self.is_said);
+                let outcome = if is_done { "completed" } else { "interrupted" };
+                run.close(emitter, ended(outcome));
                 self.failed = false;
+                if id.is_some_and(|id| id.starts_with(TASK)) {
+                    run.open_turn(emitter, id, "system");
+                    return self.talk.notice(emitter, "task", text.to_owned());
+                }
                 let said = Said {
                     text: text.to_owned(),
                     ..Said::default()
@@ -99,6 +108,7 @@ impl DroidStream {
                 let response = run.response(emitter, id);
                 run.text(emitter, &response, text);
                 text.clone_into(&mut self.last_text);
+                self.is_said = true;
             }
             _ => emitter.raw(&run.track.place(), FORMAT, "message", line),
         }
@@ -118,6 +128,7 @@ impl DroidStream {
             let place = self.talk.run.track.place();
             return emitter.raw(&place, FORMAT, "tool_call without an id", line);
         };
+        self.is_said = false;
         let response = self.talk.run.response(emitter, text_of(line, "messageId"));
         let name = text_of(line, "toolName").or_else(|| text_of(line, "toolId"));
         let args = line.get("parameters").unwrap_or(&Value::Null);

@@ -1,12 +1,13 @@
 //! What both of Droid's forms say alike: calls, what they gave, and what they changed.
 
-use chat_event::Json;
-use chat_event::payload::ToolResult;
-use serde_json::Value;
+use chat_event::payload::{Notice, ToolResult, TurnEnd};
+use chat_event::{Extra, Json};
+use serde_json::{Value, json};
 
 use super::{FORMAT, tools};
 use crate::codex::{Files, of_patch_text};
-use crate::emit::Emitter;
+use crate::emit::{Emitter, Place};
+use crate::recent::{LATE_LARGE, Recent};
 use crate::run_track::RunTrack;
 use crate::tool::attached;
 use crate::track::{Call, NewCall, tool_error};
@@ -19,6 +20,8 @@ use crate::words::printed;
 pub(super) struct Talk {
     pub(super) run: RunTrack,
     files: Files,
+    /// Calls that their turn left without results: those of a run that was ended are written behind its outcome.
+    left: Recent<(String, Place), LATE_LARGE>,
 }
 
 impl Talk {
@@ -26,7 +29,17 @@ impl Talk {
         Talk {
             run,
             files: Files::default(),
+            left: Recent::default(),
         }
+    }
+
+    /// The turn is over.
+    pub(super) fn close(&mut self, emitter: &mut Emitter, end: TurnEnd) {
+        for (native, call) in self.run.track.waiting_calls() {
+            self.left
+                .insert(native, (call.id.clone(), call.place.clone()));
+        }
+        self.run.close(emitter, end);
     }
 
     pub(super) fn call(
@@ -66,7 +79,10 @@ impl Talk {
             Some(code) => (text, Some(code)),
             None => without_exit_code(text),
         };
-        let why = text_of(given.error, "message").unwrap_or(&text);
+        let why = match given.value {
+            Value::Null => &text,
+            _ => text_of(given.error, "message").unwrap_or(&text),
+        };
         let failed = given.failed || !given.error.is_null();
         let code = text_of(given.error, "type").unwrap_or("error");
         let result = ToolResult {
@@ -79,6 +95,16 @@ impl Talk {
         };
         // The model is asked again with what the calls gave.
         self.run.next_response();
+        if self.run.track.waiting(id).is_none()
+            && let Some((call_id, place)) = self.left.remove(id)
+        {
+            let result = ToolResult {
+                tool_call_id: call_id.clone(),
+                ..result
+            };
+            emitter.add_as(&format!("{call_id}:result"), &place, result);
+            return;
+        }
         let Some(call) = self.run.track.result(emitter, id, result) else {
             let place = self.run.track.place();
             return emitter.raw(&place, FORMAT, "result without a call", line);
@@ -86,6 +112,43 @@ impl Talk {
         if !failed && tools::kind(&call.name) == "edit" {
             self.edit(emitter, &call);
         }
+    }
+
+    /// Something that the program says to the user; `source` is about what.
+    pub(super) fn notice(&mut self, emitter: &mut Emitter, source: &str, text: String) {
+        let notice = Notice {
+            level: "info".to_owned(),
+            text,
+            source: Some(source.to_owned()),
+            ..Notice::default()
+        };
+        emitter.add("notice", &self.run.track.place(), notice);
+    }
+
+    /// A command that the user ran, as `{command, stdout, stderr, exitCode}`.
+    pub(super) fn command(&mut self, emitter: &mut Emitter, id: &str, said: &Value) {
+        let args = json!({"command": str_of(said, "command").unwrap_or("")});
+        let call = NewCall {
+            id,
+            response_id: "",
+            name: "Execute",
+            args: &args,
+            title: tools::title("Execute", &args),
+            kind: "execute",
+        };
+        self.run.track.call(emitter, call);
+        let part = |key| str_of(said, key).unwrap_or("");
+        let text = [part("stdout"), part("stderr")].concat();
+        let mut extra = Extra::default();
+        extra.insert("by", Json::string("user"));
+        let result = ToolResult {
+            summary: printed(&text),
+            result: Json::string(&text),
+            exit_code: said.get("exitCode").and_then(Value::as_i64),
+            extra,
+            ..ToolResult::default()
+        };
+        self.run.track.result(emitter, id, result);
     }
 
     fn edit(&mut self, emitter: &mut Emitter, call: &Call) {
@@ -127,6 +190,8 @@ impl Given<'_> {
     /// The words, and what is attached to them.
     fn text(&self) -> (String, Vec<Value>) {
         match self.value {
+            // Blocks that are no texts, in a stream: what they held is not there.
+            Value::String(text) if is_lost(text) => (String::new(), Vec::new()),
             Value::String(text) => (text.clone(), Vec::new()),
             Value::Array(blocks) => {
                 let is_attached =
@@ -138,7 +203,11 @@ impl Given<'_> {
                 });
                 (texts.collect::<Vec<_>>().join("\n"), attachments(blocks))
             }
-            Value::Null => (String::new(), Vec::new()),
+            // What a failed command printed stands in its error alone.
+            Value::Null => {
+                let why = text_of(self.error, "message").unwrap_or("");
+                (why.to_owned(), Vec::new())
+            }
             Value::Object(members) if members.contains_key("stdout") => {
                 let part = |key| str_of(self.value, key).unwrap_or("");
                 ([part("stdout"), part("stderr")].concat(), Vec::new())
@@ -146,6 +215,11 @@ impl Given<'_> {
             other => (other.to_string(), Vec::new()),
         }
     }
+}
+
+/// As `[object Object],[object Object]`.
+fn is_lost(text: &str) -> bool {
+    text.split(',').all(|part| part == "[object Object]")
 }
 
 /// Pictures and documents among blocks.
@@ -161,11 +235,15 @@ pub(super) fn attachments(blocks: &[Value]) -> Vec<Value> {
 fn without_exit_code(text: String) -> (String, Option<i64>) {
     const BEHIND: &str = "[Process exited with code ";
     const BEFORE: &str = "Error: Command failed (exit code: ";
+    // What the program says of a command that printed nothing.
+    const NOTHING: &str = "Command completed successfully";
     let trimmed = text.trim_end();
     let last = trimmed.rfind('\n').map_or(0, |at| at + 1);
     let behind = trimmed[last..].strip_prefix(BEHIND);
     if let Some(code) = behind.and_then(|rest| rest.strip_suffix(']')?.parse().ok()) {
-        return (trimmed[..last].trim_end().to_owned(), Some(code));
+        let printed = trimmed[..last].trim_end();
+        let printed = if printed == NOTHING { "" } else { printed };
+        return (printed.to_owned(), Some(code));
     }
     let before = text
         .strip_prefix(BEFORE)

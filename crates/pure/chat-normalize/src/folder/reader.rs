@@ -7,6 +7,7 @@
 //! | the beginning | what was written beside agents' files, and what is noted of the session; then its own file |
 //! | the result of a call that started an agent | the agent's file, put before that result |
 //! | the word that an agent in the background is over | its file, put before that: it worked beside its caller until then |
+//! | a session whose events are files | these one by one, as the lines of one file (`woven`) |
 //! | a result that refers to a file of its own | that file, put in the place of what stood for it |
 //! | the end of the session's file | agents that no result named: they go to the call with their prompt |
 //!
@@ -19,14 +20,16 @@ mod held;
 mod metas;
 mod note;
 mod results;
+mod woven;
 mod written;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use chat_event::{ChatEvent, Payload};
 
 use super::source::Source;
-use super::{AgentPart, SessionParts, kimi_session_at};
+use super::{AgentPart, SessionParts, kimi_session_at, open_hands_session_at};
 use crate::cline::TaskLine;
 use crate::detect::NotASession;
 use crate::dialect::Dialect;
@@ -37,6 +40,7 @@ use metas::{Meta, Metas};
 use note::Note;
 pub use results::result_file;
 use results::{LargeResult, ResultFiles};
+use woven::Woven;
 use written::Written;
 
 /// The bytes that are wanted next.
@@ -69,6 +73,8 @@ pub struct FolderReader {
     metas: Metas,
     /// What is noted beside the session's own file.
     note: Option<Note>,
+    /// The session's own files, where each of its events is one.
+    woven: Option<Woven>,
     /// Agents' files that were not read, by the agent's id.
     agents: BTreeMap<String, AgentPart>,
     /// Agents that write a compaction's summary.
@@ -109,13 +115,21 @@ impl FolderReader {
         if let Some(main) = parts.main.as_deref().filter(|_| context.agent.is_none()) {
             context.agent = TaskLine::agent_at(main).map(str::to_owned);
         }
-        let called = parts.main.as_deref().and_then(kimi_session_at);
+        let called = parts.main.as_deref();
+        let called = match parts.events.is_empty() {
+            true => called.and_then(kimi_session_at).map(str::to_owned),
+            false => called.and_then(open_hands_session_at),
+        };
         if let Some(called) = called.filter(|_| context.session_id.is_none()) {
-            context.session_id = Some(called.to_owned());
-            context.native_id = Some(called.to_owned());
+            context.session_id = Some(called.clone());
+            context.native_id = Some(called);
         }
+        let (woven, note) = match parts.events.is_empty() {
+            true => (None, parts.note),
+            false => (Some(Woven::new(parts.events, parts.note)), None),
+        };
         // Who reads the note itself has told what it says.
-        let note = parts.note.filter(|_| context.title.is_none());
+        let note = note.filter(|_| context.title.is_none());
         let metas = Metas::of(&parts.agents);
         let mut agents = BTreeMap::new();
         for agent in parts.agents {
@@ -135,6 +149,7 @@ impl FolderReader {
             main: parts.main,
             metas,
             note: note.map(Note::new),
+            woven,
             agents,
             unnamed: HashSet::new(),
             calls: AgentCalls::default(),
@@ -161,6 +176,10 @@ impl FolderReader {
         let before = self.metas.wants().or_else(of_note);
         if let Some(want) = before.or_else(of_result) {
             return Some(want);
+        }
+        let is_own = self.sources.last().is_some_and(|it| it.agent.is_none());
+        if let Some(woven) = self.woven.as_ref().filter(|_| is_own) {
+            return woven.wants();
         }
         self.sources.last().map(|source| Want {
             path: &source.path,
@@ -194,12 +213,16 @@ impl FolderReader {
         } else if let Some(source) = self.sources.last_mut() {
             source.offset += bytes.len() as u64;
             let mut events = Vec::new();
-            let verdict = if bytes.is_empty() {
+            let (mut lines, mut is_end) = (Cow::Borrowed(bytes), bytes.is_empty());
+            if let Some(woven) = self.woven.as_mut().filter(|_| source.agent.is_none()) {
+                lines = Cow::Owned(woven.push(bytes).into_bytes());
+                is_end = woven.is_done();
+            }
+            let mut verdict = source.reader.push(&lines, arrival_ms, &mut events);
+            if is_end && verdict.is_ok() {
                 source.ended = true;
-                source.reader.finish(arrival_ms, &mut events)
-            } else {
-                source.reader.push(bytes, arrival_ms, &mut events)
-            };
+                verdict = source.reader.finish(arrival_ms, &mut events);
+            }
             source.events.extend(events);
             if let Err(why) = verdict {
                 if source.agent.is_none() {
@@ -230,10 +253,20 @@ impl FolderReader {
             self.emit(large.unfilled(), out);
         } else if let Some(source) = self.sources.last_mut() {
             let mut events = Vec::new();
+            let mut is_end = true;
+            if let Some(woven) = self.woven.as_mut().filter(|_| source.agent.is_none()) {
+                let lines = woven.skip();
+                let _ = source
+                    .reader
+                    .push(lines.as_bytes(), arrival_ms, &mut events);
+                is_end = woven.is_done();
+            }
             // What was read up to here stands, and what is open in it is closed.
-            let _ = source.reader.finish(arrival_ms, &mut events);
+            if is_end {
+                let _ = source.reader.finish(arrival_ms, &mut events);
+            }
             source.events.extend(events);
-            source.ended = true;
+            source.ended = is_end;
         }
         self.say("warning", text, out);
         self.go_on(out);
@@ -283,7 +316,9 @@ impl FolderReader {
         match self.main.take() {
             Some(path) => {
                 let mut source = Source::new(&path, self.context.clone(), None);
-                if let Some(dialect) = self.forced {
+                // A file of one event may say too little of whose it is.
+                let of_events = self.woven.as_ref().map(|_| Dialect::OpenHands);
+                if let Some(dialect) = self.forced.or(of_events) {
                     source.reader = SessionReader::with_dialect(self.context.clone(), dialect);
                 }
                 self.sources.push(source);

@@ -54,7 +54,13 @@ fn shape(value: &Value) -> Option<(Shape, bool)> {
             return Some((Shape::Run, true));
         }
     }
-    if is_object(value, "info") && kind.is_empty() {
+    // A run of mini-swe-agent is laid out alike.
+    let is_mini = || {
+        value
+            .get("info")
+            .is_some_and(|info| info.get("mini_version").is_some())
+    };
+    if is_object(value, "info") && kind.is_empty() && !is_mini() {
         let listed = |key: &str| value.get(key).is_some_and(Value::is_array);
         if listed("messages") || listed("parts") {
             return Some((Shape::Export, true));

@@ -152,16 +152,16 @@ fn images(args: &Value) -> Vec<Value> {
     let urls = urls
         .flat_map(|key| list_of(args, key))
         .filter_map(Value::as_str);
-    urls.map(|url| {
-        match url
-            .strip_prefix("data:")
-            .and_then(|data| data.split_once(";base64,"))
-        {
-            Some((kind, data)) => json!({"mediaType": kind, "data": data}),
-            None => json!({"mediaType": "image/png", "ref": url}),
-        }
-    })
-    .collect()
+    urls.map(image).collect()
+}
+
+/// The picture that a URL is, or that lies there.
+pub(super) fn image(url: &str) -> Value {
+    let data = url.strip_prefix("data:");
+    match data.and_then(|data| data.split_once(";base64,")) {
+        Some((kind, data)) => json!({"mediaType": kind, "data": data}),
+        None => json!({"mediaType": "image/png", "ref": url}),
+    }
 }
 
 fn observation(session: &mut Session, emitter: &mut Emitter, id: &str, kind: &str, event: &Value) {

@@ -61,7 +61,7 @@ impl Session {
     /// Nothing more comes for now: what was refused is over.
     pub(crate) fn rest(&mut self, emitter: &mut Emitter) {
         self.fail(emitter);
-        if self.rests && self.asked.is_empty() {
+        if (self.rests && self.asked.is_empty()) || self.ends.is_some() {
             self.close(emitter);
         }
     }

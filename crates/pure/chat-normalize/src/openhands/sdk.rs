@@ -15,12 +15,15 @@
 //! Known from the classes of openhands-sdk 1.58; no capture was seen.
 
 use chat_event::Json;
-use chat_event::payload::ToolResult;
-use serde_json::Value;
+use chat_event::payload::{SessionStart, ToolResult};
+use serde_json::{Map, Value};
 
+use super::actions::image;
 use super::session::Session;
 use super::tools;
+use super::weave::WeaveLine;
 use crate::emit::Emitter;
+use crate::tool::attached;
 use crate::track::{NewCall, Said, tool_error};
 use crate::value::{is_true, list_of, str_of, text_of, text_of_blocks};
 use crate::words::printed;
@@ -46,14 +49,26 @@ pub(crate) fn event(session: &mut Session, emitter: &mut Emitter, event: &Value)
         "ConversationErrorEvent" => {
             let code = text_of(event, "code").unwrap_or("error");
             session.error(emitter, &id, code, str_of(event, "detail").unwrap_or(""));
+            session.may_end(emitter);
         }
-        "PauseEvent" => session.interrupt(emitter, &id),
+        "PauseEvent" | "InterruptEvent" => {
+            session.interrupt(emitter, &id);
+            session.may_end(emitter);
+        }
         "Condensation" => session.compaction(emitter, &id, text_of(event, "summary")),
+        // What it says no to is told as denied.
+        "HookExecutionEvent"
+            if str_of(event, "hook_event_type") == Some("PreToolUse")
+                && text_of(event, "action_id").is_some() =>
+        {
+            emitter.pass_over(kind);
+        }
         "HookExecutionEvent" if is_true(event, "blocked") => {
             let why = text_of(event, "reason").unwrap_or("a hook said no");
             session.notice(emitter, "warning", why);
         }
         "SystemPromptEvent"
+        | "SecurityAnalysisEvent"
         | "StreamingDeltaEvent"
         | "TokenEvent"
         | "LLMCompletionLogEvent"
@@ -69,22 +84,46 @@ pub(crate) fn event(session: &mut Session, emitter: &mut Emitter, event: &Value)
 fn message(session: &mut Session, emitter: &mut Emitter, id: &str, event: &Value) {
     let message = event.get("llm_message").unwrap_or(&Value::Null);
     let text = text_of_blocks(message.get("content"));
-    if str_of(event, "source") == Some("user") {
-        let images = list_of(message, "content").iter();
-        let urls = images.flat_map(|block| list_of(block, "image_urls"));
-        let said = Said {
-            text,
-            attachments: urls
-                .filter_map(Value::as_str)
-                .map(|url| serde_json::json!({"mediaType": "image/png", "ref": url}))
-                .collect(),
-        };
-        return session.prompt(emitter, id, said);
+    match str_of(event, "source") {
+        Some("user") if is_nudge(&text) => {
+            session.goes_on_in_turn();
+            return session.notice(emitter, "info", &text);
+        }
+        Some("user") => {
+            let said = Said {
+                text,
+                attachments: images(message.get("content")),
+            };
+            return session.prompt(emitter, id, said);
+        }
+        // The hook that says it is told as such.
+        Some("environment") => {
+            session.goes_on_in_turn();
+            return match text.starts_with("[Stop hook feedback]") {
+                true => emitter.pass_over("what a hook says"),
+                false => session.notice(emitter, "info", &text),
+            };
+        }
+        _ => {}
     }
+    session.goes_on_in_turn();
     let response = text_of(event, "llm_response_id").unwrap_or(id);
     thoughts(session, emitter, response, message);
     session.text(emitter, response, &text);
     session.outcome = "completed";
+    session.may_end(emitter);
+}
+
+/// Whether a prompt is what the program says by itself to a model that did nothing.
+fn is_nudge(text: &str) -> bool {
+    text.starts_with("Your last response did not include a function call or a message.")
+}
+
+/// The pictures among blocks.
+fn images(blocks: Option<&Value>) -> Vec<Value> {
+    let blocks = blocks.and_then(Value::as_array).into_iter().flatten();
+    let urls = blocks.flat_map(|block| list_of(block, "image_urls"));
+    urls.filter_map(Value::as_str).map(image).collect()
 }
 
 /// What the model thought, beside what it said.
@@ -95,9 +134,20 @@ fn thoughts(session: &mut Session, emitter: &mut Emitter, response: &str, holder
     for block in list_of(holder, "thinking_blocks") {
         session.thought(emitter, response, str_of(block, "thinking").unwrap_or(""));
     }
+    // That of the Responses API: a summary, and the whole where the model gives it.
+    if let Some(item) = holder.get("responses_reasoning_item") {
+        let said = |key: &str| {
+            let texts = list_of(item, key).iter().filter_map(Value::as_str);
+            texts.collect::<Vec<_>>().join("\n\n")
+        };
+        let whole = Some(said("content")).filter(|text| !text.is_empty());
+        let text = whole.unwrap_or_else(|| said("summary"));
+        session.thought(emitter, response, &text);
+    }
 }
 
 fn action(session: &mut Session, emitter: &mut Emitter, id: &str, event: &Value) {
+    session.goes_on_in_turn();
     let response = text_of(event, "llm_response_id").unwrap_or(id);
     thoughts(session, emitter, response, event);
     session.text(emitter, response, &text_of_blocks(event.get("thought")));
@@ -105,8 +155,8 @@ fn action(session: &mut Session, emitter: &mut Emitter, id: &str, event: &Value)
     match str_of(action, "kind") {
         Some("FinishAction") => {
             session.text(emitter, response, str_of(action, "message").unwrap_or(""));
-            session.outcome = "completed";
-            return session.close(emitter);
+            session.is_done = true;
+            return;
         }
         Some("ThinkAction") => {
             return session.thought(emitter, response, str_of(action, "thought").unwrap_or(""));
@@ -114,10 +164,14 @@ fn action(session: &mut Session, emitter: &mut Emitter, id: &str, event: &Value)
         _ => {}
     }
     let asked = event.get("tool_call").unwrap_or(&Value::Null);
-    let args = text_of(asked, "arguments")
-        .and_then(|text| serde_json::from_str::<Value>(text).ok())
+    let asked = text_of(asked, "arguments").and_then(|text| serde_json::from_str(text).ok());
+    let mut args = asked
         .or_else(|| action.as_object().map(tools::args_of))
         .unwrap_or(Value::Null);
+    // The program asks for them with each call: they are its words, and no argument of the tool.
+    if let Some(args) = args.as_object_mut() {
+        args.retain(|name, _| !matches!(&**name, "security_risk" | "summary"));
+    }
     let name = str_of(event, "tool_name").unwrap_or("");
     let call = NewCall {
         id: text_of(event, "tool_call_id").unwrap_or(id),
@@ -140,15 +194,29 @@ fn ids(event: &Value) -> (&str, Option<&str>) {
 fn observation(session: &mut Session, emitter: &mut Emitter, event: &Value) {
     let (action_id, call_id) = ids(event);
     let observation = event.get("observation").unwrap_or(&Value::Null);
-    let content = text_of_blocks(
-        observation
-            .get("content")
-            .or_else(|| observation.get("output")),
-    );
+    let blocks = observation
+        .get("content")
+        .or_else(|| observation.get("output"));
+    let mut content = text_of_blocks(blocks);
+    // What the program says before what a server's tool gave.
+    if str_of(observation, "kind") == Some("MCPToolObservation")
+        && let Some((first, rest)) = content.split_once('\n')
+        && first.starts_with("[Tool '")
+        && first.ends_with("' executed.]")
+    {
+        content = rest.to_owned();
+    }
     let Some(call_id) = session.answered(action_id, call_id) else {
         return match str_of(event, "tool_name") {
             // Told as texts, which have no results.
-            Some("finish" | "think") => emitter.pass_over("ObservationEvent of a text"),
+            Some("finish") => {
+                session.is_done = true;
+                session.end_when_done(emitter);
+                emitter.pass_over("ObservationEvent of a text");
+            }
+            Some("think") => {
+                emitter.pass_over("ObservationEvent of a text");
+            }
             _ => session.raw(emitter, "ObservationEvent without a call", event),
         };
     };
@@ -161,6 +229,7 @@ fn observation(session: &mut Session, emitter: &mut Emitter, event: &Value) {
             .get("exit_code")
             .and_then(Value::as_i64)
             .filter(|code| *code != -1),
+        extra: attached(images(blocks)),
         ..ToolResult::default()
     };
     let call = session.result(emitter, action_id, &call_id, result);
@@ -169,6 +238,7 @@ fn observation(session: &mut Session, emitter: &mut Emitter, event: &Value) {
     {
         session.track.edit(emitter, &call, edit);
     }
+    session.end_when_done(emitter);
 }
 
 fn failed(session: &mut Session, emitter: &mut Emitter, event: &Value, code: &str, why: &str) {
@@ -181,6 +251,7 @@ fn failed(session: &mut Session, emitter: &mut Emitter, event: &Value, code: &st
                 ..ToolResult::default()
             };
             session.result(emitter, action_id, &call_id, result);
+            session.end_when_done(emitter);
         }
         None => session.notice(emitter, "warning", why),
     }
@@ -228,6 +299,29 @@ fn acp_call(session: &mut Session, emitter: &mut Emitter, id: &str, event: &Valu
     }
 }
 
+/// What the state as a whole says of the session.
+fn about(session: &mut Session, emitter: &mut Emitter, value: &Value) {
+    let agent = value.get("agent").unwrap_or(&Value::Null);
+    let model = agent.get("llm").and_then(|llm| text_of(llm, "model"));
+    // Another agent works behind it, whose model is not told.
+    let behind = value.get("agent_state").unwrap_or(&Value::Null);
+    let behind = text_of(behind, "acp_agent_name").filter(|_| model == Some("acp-managed"));
+    let workspace = value.get("workspace").unwrap_or(&Value::Null);
+    let facts = SessionStart {
+        model: behind.or(model).map(str::to_owned),
+        cwd: text_of(workspace, "working_dir").map(str::to_owned),
+        title: text_of(value, "title").map(str::to_owned),
+        ..SessionStart::default()
+    };
+    if let Some(zone) = text_of(value, WeaveLine::ZONE) {
+        session.zone = zone.to_owned();
+    }
+    session.track.facts.say(emitter, facts, Map::new());
+    if let Some(stats) = value.get("stats") {
+        session.sums(stats);
+    }
+}
+
 fn state(session: &mut Session, emitter: &mut Emitter, id: &str, event: &Value) {
     let value = event.get("value").unwrap_or(&Value::Null);
     match str_of(event, "key") {
@@ -244,10 +338,8 @@ fn state(session: &mut Session, emitter: &mut Emitter, id: &str, event: &Value) 
                 }
             }
         }
-        Some("full_state") => {
-            let llm = value.get("agent").and_then(|agent| agent.get("llm"));
-            session.model(emitter, llm.and_then(|llm| text_of(llm, "model")));
-        }
+        Some("full_state") => about(session, emitter, value),
+        Some("stats") => session.sums(value),
         _ => emitter.pass_over("ConversationStateUpdateEvent"),
     }
 }

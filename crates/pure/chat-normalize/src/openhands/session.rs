@@ -9,14 +9,14 @@ mod usage;
 
 use std::collections::{BTreeSet, HashMap};
 
-use chat_event::Extra;
 use chat_event::payload::{Compaction, Interrupt, SessionStart, ToolResult, Usage};
+use chat_event::{Extra, Json};
 use serde_json::{Map, Value};
 
 use super::failures::Failing;
 use super::tools;
-use crate::emit::{Emitter, Place};
-use crate::track::{Call, NewCall, Said, Track, ended};
+use crate::emit::{Emitter, Line, Place};
+use crate::track::{Call, NewCall, Said, Track, Worker, ended};
 use crate::value::{millis_of_rfc3339, str_of, text_of};
 
 const FORMAT: &str = "openhands";
@@ -47,6 +47,14 @@ pub(crate) struct Session {
     pub(super) has_error: bool,
     /// The turn failed, and nothing told why.
     pub(super) failing: Option<Failing>,
+    /// The turn is over with this line, unless the next one goes on in it (`ends`).
+    pub(super) ends: Option<Line>,
+    /// The agent said that it is done; calls of the same answer may wait yet.
+    pub(super) is_done: bool,
+    /// Something was done in the turn.
+    works: bool,
+    /// What stands behind times that name no zone.
+    pub(super) zone: String,
     /// Completions whose tokens were told, by the hash of their id.
     counted: std::collections::HashSet<u64>,
     /// The costs as they were said last, and as they were told last.
@@ -70,10 +78,22 @@ impl Session {
             stopped: false,
             has_error: false,
             failing: None,
+            ends: None,
+            is_done: false,
+            works: false,
+            zone: String::new(),
             counted: std::collections::HashSet::new(),
             spent: None,
             told_spent: None,
             last_ms: None,
+        }
+    }
+
+    /// That of an agent that works for a call of another one.
+    pub(crate) fn of(worker: Worker) -> Self {
+        Session {
+            track: Track::of(worker),
+            ..Session::new()
         }
     }
 
@@ -82,8 +102,19 @@ impl Session {
         if str_of(value, "kind") != Some("ConversationErrorEvent") {
             self.fail(emitter);
         }
-        let time_ms = text_of(value, "timestamp").and_then(millis_of_rfc3339);
+        let time_ms = text_of(value, "timestamp").and_then(|time| {
+            let has_zone = time
+                .get(19..)
+                .is_some_and(|rest| rest.contains(['Z', 'z', '+', '-']));
+            match has_zone {
+                true => millis_of_rfc3339(time),
+                false => millis_of_rfc3339(&format!("{time}{}", self.zone)),
+            }
+        });
         self.at(emitter, time_ms);
+        if self.track.worker().is_some() {
+            return;
+        }
         let facts = SessionStart {
             agent: Some("OpenHands".to_owned()),
             provider: Some("openhands".to_owned()),
@@ -131,8 +162,15 @@ impl Session {
             }
             self.close(emitter);
             self.track.open_turn(emitter, id, "user");
+            self.works = false;
         }
         self.track.user(emitter, &format!("{id}:user"), said);
+        // The words that an agent is started with are those of who calls it.
+        if self.track.worker().is_some()
+            && let Some(event) = emitter.out.last_mut()
+        {
+            event.extra.insert("from", Json::string("agent"));
+        }
     }
 
     /// Work: it stands in a turn.
@@ -141,6 +179,7 @@ impl Session {
             self.has_error = false;
         }
         self.rests = false;
+        self.works = true;
         self.track.need_turn(emitter, &format!("t-{response}"));
         if self.answer.0 != response {
             self.answer = (response.to_owned(), 0, 0);
@@ -242,6 +281,8 @@ impl Session {
             }
         }
         match state {
+            // It is so before a prompt, which is written right behind it, and once more with it.
+            "idle" if !self.works => emitter.pass_over("rest before any work"),
             "awaiting_user_input" | "finished" | "idle" => {
                 if self.track.turn_id().is_some() {
                     self.outcome = "completed";
@@ -252,6 +293,13 @@ impl Session {
             "stopped" => {
                 self.interrupt(emitter, id);
                 self.close(emitter);
+            }
+            // Calls that wait are given up, or run on when the agent does.
+            "paused" => {
+                self.interrupt(emitter, id);
+                if !self.track.waits() {
+                    self.close(emitter);
+                }
             }
             "rate_limited" => {
                 let why = Some(why.to_owned()).filter(|why| !why.is_empty());
@@ -265,7 +313,7 @@ impl Session {
     }
 
     pub(crate) fn interrupt(&mut self, emitter: &mut Emitter, id: &str) {
-        if self.track.turn_id().is_none() {
+        if self.track.turn_id().is_none() || self.outcome == "interrupted" && self.stopped {
             return emitter.pass_over("a stop at rest");
         }
         let payload = Interrupt {
@@ -288,6 +336,10 @@ impl Session {
 
     pub(crate) fn close(&mut self, emitter: &mut Emitter) {
         self.fail(emitter);
+        let now = self.ends.take().map(|line| emitter.go_to(line));
+        if std::mem::take(&mut self.is_done) && !self.stopped {
+            self.outcome = "completed";
+        }
         self.by_action.clear();
         self.track.leave_all();
         self.delegate_is_done = false;
@@ -305,6 +357,9 @@ impl Session {
         self.outcome = "interrupted";
         self.stopped = false;
         self.has_error = false;
+        if let Some(now) = now {
+            emitter.go_to(now);
+        }
     }
 
     pub(crate) fn notice(&self, emitter: &mut Emitter, level: &str, text: &str) {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Track;
 use crate::edit::changed_words;
-use crate::emit::{Emitter, Place, clean_id, hash};
+use crate::emit::{Emitter, Place, hash};
 use crate::tool;
 
 /// A call that has no result.
@@ -69,7 +69,7 @@ impl Track {
         if let Some(call) = self.calls.get(id) {
             return call.id.clone();
         }
-        let id = clean_id(if id.is_empty() { "unnamed" } else { id });
+        let id = self.own_id(id);
         match self.used.get(&hash(id.as_bytes())) {
             Some(n) => format!("{id}~{}", n.saturating_add(1)),
             None => id,

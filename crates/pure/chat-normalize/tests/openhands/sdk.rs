@@ -267,3 +267,230 @@ fn the_events_of_the_sdk_are_told() {
         ]
     );
 }
+
+fn prompt(id: &str, text: &str) -> Value {
+    sdk(
+        "MessageEvent",
+        id,
+        json!({"source": "user", "llm_message": {"role": "user", "content": [{"type": "text", "text": text}]}}),
+    )
+}
+
+fn state(id: &str, value: &str) -> Value {
+    sdk(
+        "ConversationStateUpdateEvent",
+        id,
+        json!({"source": "environment", "key": "execution_status", "value": value}),
+    )
+}
+
+fn call(id: &str, call: &str) -> Value {
+    sdk(
+        "ActionEvent",
+        id,
+        json!({"thought": [], "action": {"kind": "TerminalAction"}, "tool_name": "terminal", "tool_call_id": call,
+        "tool_call": {"arguments": "{\"command\": \"ls\", \"security_risk\": \"LOW\", \"summary\": \"List\"}"},
+        "llm_response_id": format!("r-{id}")}),
+    )
+}
+
+fn result(id: &str, action: &str, call: &str) -> Value {
+    sdk(
+        "ObservationEvent",
+        id,
+        json!({"source": "environment", "action_id": action, "tool_call_id": call, "tool_name": "terminal",
+        "observation": {"content": [{"type": "text", "text": "ok"}]}}),
+    )
+}
+
+fn finish(id: &str) -> Value {
+    sdk(
+        "ActionEvent",
+        id,
+        json!({"thought": [], "action": {"kind": "FinishAction", "message": "Done."}, "tool_name": "finish",
+        "tool_call_id": format!("{id}-call"), "llm_response_id": "r-f"}),
+    )
+}
+
+fn finished(id: &str, action: &str) -> Value {
+    sdk(
+        "ObservationEvent",
+        id,
+        json!({"source": "environment", "action_id": action, "tool_call_id": format!("{action}-call"),
+        "tool_name": "finish", "observation": {"content": []}}),
+    )
+}
+
+fn tells(lines: &[Value]) -> Vec<String> {
+    let read = read_lines(Dialect::OpenHands, lines);
+    assert_sound("sdk", &read.events);
+    assert!(read.report.raw.is_empty(), "{:?}", read.report.raw);
+    told(&read.events)
+}
+
+#[test]
+fn a_turn_is_over_once_all_calls_of_the_answer_that_finishes_have_their_results() {
+    let begin = [prompt("u", "Do"), call("a1", "c1"), finish("a2")];
+    let expected = [
+        "turn user",
+        "user Do",
+        "call c1 terminal",
+        "done Done.",
+        "result c1 ok",
+        "end completed",
+    ];
+    let results = [result("o1", "a1", "c1"), finished("o2", "a2")];
+    let other_way = [finished("o2", "a2"), result("o1", "a1", "c1")];
+    for results in [results, other_way] {
+        assert_eq!(tells(&[&begin[..], &results].concat()), expected);
+    }
+}
+
+#[test]
+fn a_turn_that_a_stop_hook_says_no_to_goes_on() {
+    let hook = sdk(
+        "HookExecutionEvent",
+        "h",
+        json!({"source": "hook", "hook_event_type": "Stop", "blocked": true, "reason": "Test first"}),
+    );
+    let feedback = sdk(
+        "MessageEvent",
+        "e",
+        json!({"source": "environment", "llm_message": {"role": "user",
+        "content": [{"type": "text", "text": "[Stop hook feedback] Test first"}]}}),
+    );
+    let lines = [
+        prompt("u", "Do"),
+        finish("a1"),
+        finished("o1", "a1"),
+        hook,
+        feedback,
+        call("a2", "c2"),
+        result("o2", "a2", "c2"),
+        prompt("u2", "Next"),
+    ];
+    assert_eq!(
+        tells(&lines),
+        [
+            "turn user",
+            "user Do",
+            "done Done.",
+            "notice Test first",
+            "call c2 terminal",
+            "result c2 ok",
+            "end interrupted",
+            "turn user",
+            "user Next",
+            "end interrupted",
+        ]
+    );
+}
+
+#[test]
+fn what_the_program_says_to_a_model_that_did_nothing_is_no_prompt() {
+    let answer = |id: &str, text: &str| {
+        sdk(
+            "MessageEvent",
+            id,
+            json!({"llm_message": {"role": "assistant", "content": [{"type": "text", "text": text}]}, "llm_response_id": id}),
+        )
+    };
+    let nudge = "Your last response did not include a function call or a message. Please use a tool to proceed with the task.";
+    let lines = [
+        prompt("u", "Do"),
+        answer("m1", ""),
+        prompt("u2", nudge),
+        answer("m2", "Well."),
+    ];
+    let notice = format!("notice {nudge}");
+    assert_eq!(
+        tells(&lines),
+        [
+            "turn user",
+            "user Do",
+            &notice,
+            "done Well.",
+            "end completed"
+        ]
+    );
+}
+
+#[test]
+fn rest_before_any_work_ends_no_turn_and_a_pause_ends_it() {
+    let lines = [
+        prompt("u", "Do"),
+        state("i", "idle"),
+        state("r", "running"),
+        call("a1", "c1"),
+        result("o1", "a1", "c1"),
+        state("p", "paused"),
+        sdk("PauseEvent", "p2", json!({"source": "user"})),
+        prompt("u2", "On"),
+        sdk("InterruptEvent", "p3", json!({"source": "user"})),
+    ];
+    assert_eq!(
+        tells(&lines),
+        [
+            "turn user",
+            "user Do",
+            "call c1 terminal",
+            "result c1 ok",
+            "interrupt user_cancel",
+            "end interrupted",
+            "turn user",
+            "user On",
+            "interrupt user_cancel",
+            "end interrupted",
+        ]
+    );
+}
+
+#[test]
+fn thoughts_of_the_responses_api_and_pictures_are_told_and_what_the_program_adds_is_not() {
+    let picture = json!({"type": "image", "image_urls": ["data:image/gif;base64,R0lG"]});
+    let mut asks = prompt("u", "Look");
+    asks["llm_message"]["content"]
+        .as_array_mut()
+        .unwrap()
+        .push(picture.clone());
+    let mut acts = call("a1", "c1");
+    acts["responses_reasoning_item"] = json!({"id": "rs", "summary": ["Deep.", "Deeper."]});
+    let mut gives = result("o1", "a1", "c1");
+    gives["observation"] = json!({"kind": "MCPToolObservation", "is_error": true, "content": [
+        {"type": "text", "text": "[Tool 'look' executed.]"}, {"type": "text", "text": "no light"}, picture]});
+    let risk = sdk(
+        "SecurityAnalysisEvent",
+        "s",
+        json!({"risks": {"a1": "LOW"}}),
+    );
+    let read = read_lines(Dialect::OpenHands, &[asks, acts, risk, gives]);
+    assert!(read.report.raw.is_empty(), "{:?}", read.report.raw);
+    assert_eq!(
+        told(&read.events),
+        [
+            "turn user",
+            "user Look",
+            "thinking Deep.\n\nDeeper.",
+            "call c1 terminal",
+            "failed c1 error",
+            "end interrupted",
+        ]
+    );
+    let said = read.events.iter().map(|event| event.to_line());
+    let said: Vec<String> = said.collect();
+    let with_picture = said.iter().filter(|line| line.contains("R0lG"));
+    assert_eq!(with_picture.count(), 2);
+    let call = said
+        .iter()
+        .find(|line| line.contains("tool_call\""))
+        .unwrap();
+    assert!(
+        !call.contains("security_risk") && !call.contains("summary"),
+        "{call}"
+    );
+    let result = said
+        .iter()
+        .find(|line| line.contains("tool_result\""))
+        .unwrap();
+    assert!(result.contains("\"message\":\"no light\""), "{result}");
+}

@@ -1,7 +1,8 @@
 //! Where agents keep their sessions: their own settings count, else their home folders.
 //!
 //! Seen: Claude Code 1.0 to 2.1.330, Codex 0.77 to 0.169, Gemini CLI 0.61, Pi; `formats.md` 2, 4.3, 5.5 and 10.2; Qwen Code
-//! 0.24, with its source since 0.5. Kilo Code 7.7.9, Grok Build 0.2.111, Kimi Code 2.1, Mistral Vibe 3.0.2, Copilot CLI 1.0.102. Droid's folder is after public readers of it, of 2025 and 2026, Goose's
+//! 0.24, with its source since 0.5. Kilo Code 7.7.9, Grok Build 0.2.111, Kimi Code 2.1, Mistral Vibe 3.0.2, Copilot CLI 1.0.102,
+//! OpenHands 1.16. Droid's folder is after public readers of it, of 2025 and 2026, Goose's
 //! after its source. Those of Cline and its kin are in `editors`.
 
 use std::ffi::OsString;
@@ -126,6 +127,8 @@ pub fn places(env: &dyn Fn(&str) -> Option<OsString>) -> Vec<Place> {
         let home = folder(setting).or_else(|| home.clone());
         home.map(|home| home.join(name))
     };
+    let openhands = folder("OPENHANDS_CONVERSATIONS_DIR")
+        .or_else(|| below("OPENHANDS_PERSISTENCE_DIR", ".openhands", "conversations"));
     let all = [
         files(
             Agent::Claude,
@@ -159,6 +162,8 @@ pub fn places(env: &dyn Fn(&str) -> Option<OsString>) -> Vec<Place> {
             Agent::Copilot,
             below("COPILOT_HOME", ".copilot", "session-state"),
         ),
+        // A folder for each, too.
+        databases(Agent::OpenHands, openhands),
         // Its list of projects, in whose folders its databases are.
         databases(Agent::Crush, crush),
         databases(Agent::Goose, goose.map(|goose| goose.join("sessions"))),
@@ -202,6 +207,7 @@ mod tests {
                 "/h/.kimi-code/sessions",
                 "/h/.vibe/logs/session/unified",
                 "/h/.copilot/session-state",
+                "/h/.openhands/conversations",
                 "/d/crush",
                 "/d/goose/sessions",
                 "/d/kilo"
@@ -241,6 +247,14 @@ mod tests {
             ["/GROK_HOME/sessions", "/KIMI_CODE_HOME/sessions"]
         );
         assert_eq!(moved(&["COPILOT_HOME"]), ["/COPILOT_HOME/session-state"]);
+        assert_eq!(
+            moved(&["OPENHANDS_PERSISTENCE_DIR"]),
+            ["/OPENHANDS_PERSISTENCE_DIR/conversations"]
+        );
+        assert_eq!(
+            moved(&["OPENHANDS_PERSISTENCE_DIR", "OPENHANDS_CONVERSATIONS_DIR"]),
+            ["/OPENHANDS_CONVERSATIONS_DIR"]
+        );
         assert_eq!(moved(&["VIBE_HOME"]), ["/VIBE_HOME/logs/session/unified"]);
         assert_eq!(
             moved(&["PI_CODING_AGENT_DIR"]),

@@ -31,6 +31,13 @@ impl Agent {
         if self == Agent::Copilot {
             return copilot(&parts);
         }
+        if self == Agent::Droid
+            && let Some(own) = path.strip_suffix(".settings.json")
+        {
+            let is_note = parts.len() == 2 && !name.starts_with('.');
+            let main = format!("{own}.jsonl");
+            return is_note.then_some(Role::Note { main });
+        }
         let stem = name.strip_suffix(".jsonl");
         // As Gemini CLI wrote them at first.
         let document = || name.strip_suffix(".json").filter(|_| self == Agent::Gemini);
@@ -68,6 +75,7 @@ impl Agent {
             Agent::OpenCode
             | Agent::Copilot
             | Agent::Vibe
+            | Agent::OpenHands
             | Agent::Kimi
             | Agent::Crush
             | Agent::Goose
@@ -168,7 +176,10 @@ mod tests {
             (Agent::Qwen, "p/subagents/s1/agent-a1.jsonl.stream", "none"),
             (Agent::Qwen, "p/workflows/r1/journal.jsonl", "none"),
             (Agent::Droid, "-w/s1.jsonl", "it says"),
-            (Agent::Droid, "-w/s1.settings.json", "none"),
+            (Agent::Droid, "-w/s1.settings.json", "note of -w/s1.jsonl"),
+            (Agent::Droid, "-w/s1.settings.json.bak", "none"),
+            (Agent::Droid, "-w/.settings.json", "none"),
+            (Agent::Droid, "-w/x/s1.settings.json", "none"),
             (Agent::Grok, "%2Fw/01a/updates.jsonl", "main"),
             (Agent::Grok, "%2Fw/01a/events.jsonl", "none"),
             (Agent::Grok, "%2Fw/prompt_history.jsonl", "none"),

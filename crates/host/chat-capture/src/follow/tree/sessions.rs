@@ -1,6 +1,6 @@
 //! Of which session each file is that was listed: by its path, or by what it says of itself (`owners`).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::{Folder, Seen, Tree};
@@ -54,14 +54,20 @@ impl Tree {
             }
         }
         self.owners.end();
+        let mut under: HashSet<PathBuf> = HashSet::new();
         for (path, facts) in say {
             let root = root_of(&path, &owners, &names);
             let main = self.owners.stays_under(&path, root);
             match main == path {
                 true => mains.push((path, facts)),
-                false => parts.push((path, main, facts)),
+                false => {
+                    under.insert(path.clone());
+                    parts.push((path, main, facts));
+                }
             }
         }
+        // What is noted of a sub-agent's session is none of the one it is shown in.
+        parts.retain(|(_, main, _)| !under.contains(main));
         let agent = self.place.agent;
         seen.extend(mains.into_iter().map(|(path, facts)| Seen {
             agent,

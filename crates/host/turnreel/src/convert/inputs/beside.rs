@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Claude Code | in the folder of the session's name, beside it |
 //! | Qwen Code | in the folder `subagents` of the project in whose folder `chats` the session is |
-//! | Droid | beside it: their first line names the session and the call that started them |
+//! | Droid | beside it: their first line names the session and the call that started them; what it used is noted in `ID.settings.json` |
 //! | Kimi Code | in folders of their own beside the one of the agent whose file is the session's |
 
 use std::io::{self, BufRead, Read};
@@ -45,8 +45,14 @@ pub(super) fn beside(path: &Path, refuse: &mut dyn FnMut(String)) -> Option<Join
         }
     }
     if begins_as_droid(path) {
-        // Its sub-agents are sessions beside it.
+        // Its sub-agents are sessions beside it, and so is the note of what it used.
         files.extend(beside_it(path));
+        let note = path.with_extension("settings.json");
+        files.extend(
+            note.symlink_metadata()
+                .is_ok_and(|it| it.is_file())
+                .then_some(note),
+        );
     }
     let main = below_as_text(folder, path)?;
     let paths = files.iter().filter_map(|file| below_as_text(folder, file));
@@ -56,7 +62,7 @@ pub(super) fn beside(path: &Path, refuse: &mut dyn FnMut(String)) -> Option<Join
         .sessions
         .into_iter()
         .find(|parts| parts.main.as_deref() == Some(main))?;
-    let has_parts = !parts.agents.is_empty() || !parts.results.is_empty();
+    let has_parts = !parts.agents.is_empty() || !parts.results.is_empty() || parts.note.is_some();
     has_parts.then(|| Joined {
         folder: folder.to_owned(),
         parts,

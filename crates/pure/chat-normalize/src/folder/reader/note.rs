@@ -1,8 +1,9 @@
-//! What is noted beside a session's own file: what it is called, and where it works.
+//! What is noted beside a session's own file: what it is called, where it works, and what it used.
 
 use serde_json::Value;
 
 use super::held::Held;
+use crate::droid::used_in;
 use crate::reader::Context;
 use crate::value::text_of;
 
@@ -28,6 +29,7 @@ impl Note {
         let text = |name| text_of(&said, name).map(str::to_owned);
         context.title = context.title.take().or_else(|| text("title"));
         context.cwd = context.cwd.take().or_else(|| text("cwd"));
+        context.used = context.used.take().or_else(|| used_in(&said));
         // Its folder may have been given without its name.
         if context.session_id.is_none() {
             context.session_id = text("id");

@@ -1,7 +1,7 @@
 //! What models used, told with each answer or as sums of all.
 
 use chat_event::payload::Usage;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::Session;
 use crate::emit::{Emitter, hash};
@@ -62,6 +62,34 @@ impl Session {
             cost_usd,
             ..Usage::default()
         });
+    }
+
+    /// The sums of all models and agents, by what they are used for.
+    pub(crate) fn sums(&mut self, stats: &Value) {
+        let by_use = stats.get("usage_to_metrics").and_then(Value::as_object);
+        let Some(by_use) = by_use else { return };
+        let mut sums = Map::new();
+        for metrics in by_use.values() {
+            let tokens = metrics.get("accumulated_token_usage");
+            let tokens = tokens.and_then(Value::as_object).into_iter().flatten();
+            for (name, n) in tokens.filter(|(name, _)| !matches!(&***name, "context_window")) {
+                let Some(n) = n.as_u64() else { continue };
+                let sum = sums.get(name).and_then(Value::as_u64).unwrap_or(0);
+                sums.insert(name.clone(), sum.saturating_add(n).into());
+            }
+        }
+        let costs = by_use.values();
+        let costs = costs.filter_map(|metrics| amount_of(metrics, "accumulated_cost"));
+        let cost = costs.sum::<f64>();
+        let cost = Some(cost).filter(|cost| *cost > 0.0);
+        let is_none = sums.values().all(|sum| sum.as_u64() == Some(0));
+        if is_none && cost.is_none() {
+            return;
+        }
+        self.metrics(
+            "session",
+            &json!({"accumulated_token_usage": sums, "accumulated_cost": cost}),
+        );
     }
 
     /// Forgets the sums of the task before.
