@@ -76,9 +76,12 @@ fn a_feed_that_goes_ends_the_rehearsal_beside_it() {
         let tab = &stage.tab;
         tab.run(
             "window.errors = []; addEventListener('error', (event) => errors.push(String(event.message)));
-            const root = __test.feed().shadowRoot;
+            const feed = __test.feed();
+            const root = feed.shadowRoot;
             window.left = new Promise((done) => new MutationObserver(() => {
-                if (root.querySelector('.rehearsal')) { const feed = __test.feed(); feed.remove(); setTimeout(() => done(feed), 1000); }
+                if (!feed.isConnected || !root.querySelector('.rehearsal')) return;
+                feed.remove();
+                setTimeout(() => done(feed), 1000);
             }).observe(root, { childList: true }));",
         )
         .await;
