@@ -41,7 +41,16 @@ fn what_is_dragged_across_the_strip_seeks_nothing() {
         stage.show("/log.jsonl").await;
         let before = bar(&stage).await;
         let n_rows: usize = stage.tab.eval("__test.feed().rowCount").await;
-        let text = "(() => { const seen = __test.feed().scroller.getBoundingClientRect(); return __test.all('.assistant-text').find((row) => { const box = row.getBoundingClientRect(); return box.top >= seen.top && box.bottom <= seen.bottom; }); })()";
+        // Its first letters: the middle of a row may lie between two lines, and behind the end of the last.
+        let text = "(() => {
+            const seen = __test.feed().scroller.getBoundingClientRect();
+            const row = __test.all('.assistant-text').find((row) => { const box = row.getBoundingClientRect(); return box.top >= seen.top && box.bottom <= seen.bottom; });
+            const letters = document.createRange();
+            const node = document.createTreeWalker(row, NodeFilter.SHOW_TEXT).nextNode();
+            letters.setStart(node, 0);
+            letters.setEnd(node, 10);
+            return letters;
+        })()";
         stage.tab.drag(text, "__test.one('.strip')").await;
         assert_eq!(bar(&stage).await, before, "nobody looks back");
         assert_eq!(
