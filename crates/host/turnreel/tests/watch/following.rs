@@ -82,6 +82,7 @@ fn an_agent_that_is_left_out_is_not_read() {
             "Kimi Code",
             "Mistral Vibe",
             "Copilot CLI",
+            "OpenHands",
             "Crush",
             "Goose",
             "Cline",
