@@ -376,7 +376,7 @@ fn a_page_with_nothing_open_says_whose_sessions_come_by_themselves() {
         for (arguments, says) in [
             (
                 watch,
-                "Followed on this machine: Claude Code, OpenCode, Gemini CLI, Qwen Code, Droid, Grok Build, Kimi Code, Mistral Vibe, Copilot CLI, Crush, Goose, Cline, Roo Code, Kilo Code. What they do comes into the list by itself.",
+                "Followed on this machine: Claude Code, OpenCode, Gemini CLI, Qwen Code, Droid, Grok Build, Kimi Code, Mistral Vibe, Copilot CLI, OpenHands, Crush, Goose, Cline, Roo Code, Kilo Code. What they do comes into the list by itself.",
             ),
             (
                 serve,
