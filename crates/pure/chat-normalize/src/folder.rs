@@ -420,6 +420,21 @@ fn clean_of(path: &str) -> String {
     }
 }
 
+/// The one of these folders in which a file lies, however deep.
+fn around<'p>(folders: &BTreeSet<&str>, path: &'p str) -> Option<&'p str> {
+    if folders.is_empty() {
+        return None;
+    }
+    let mut folder = split(path).0;
+    while !folders.contains(folder) {
+        if folder.is_empty() {
+            return None;
+        }
+        folder = split(folder).0;
+    }
+    Some(folder)
+}
+
 fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }

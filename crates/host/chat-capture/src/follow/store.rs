@@ -2,10 +2,12 @@
 //! common.
 //!
 //! A kind is a module that reads its tables (`sqlite`) and tells what is new in them (its [`Kind`]), a line in [`databases`]
-//! that says where they lie, and one in [`open`]. What is the same for all of them is in [`Standing`]. When they are looked
+//! that says where they lie, and one in [`open`]. What is the same for all of them is in [`Standing`]. A folder
+//! that has a folder for each session is read as one ([`Folders`]; its kinds are each a [`Shelf`]). When they are looked
 //! at, who writes to them and telling what they say is in `database`.
 
 mod asked;
+mod folders;
 mod kind;
 #[cfg(test)]
 pub(super) mod lying;
@@ -33,6 +35,7 @@ use super::openhands::OpenHands;
 use super::sqlite::{Database, Row, Table, beside};
 use super::vibe::Vibe;
 use crate::pipe::now_ms;
+pub(super) use folders::{Folders, Held, Look, Shelf, upto_of};
 pub(super) use kind::{Kind, Queued};
 pub(super) use put_off::PutOff;
 pub(super) use reading::{Reading, RestsMs, settle};

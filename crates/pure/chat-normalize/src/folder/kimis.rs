@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::split;
+use super::around;
 
 /// The folders in which Kimi Code keeps a session each, with what stands before `agents/main/wire.jsonl`.
 pub(super) struct Kimis<'a>(BTreeSet<&'a str>);
@@ -26,16 +26,7 @@ impl<'a> Kimis<'a> {
 
     /// The folder of the session of which a file is, and what it is there.
     pub(super) fn part<'p>(&self, path: &'p str) -> Option<(&'p str, InKimi<'p>)> {
-        if self.0.is_empty() {
-            return None;
-        }
-        let mut folder = split(path).0;
-        while !self.0.contains(folder) {
-            if folder.is_empty() {
-                return None;
-            }
-            folder = split(folder).0;
-        }
+        let folder = around(&self.0, path)?;
         let below = path.get(folder.len()..)?.trim_start_matches('/');
         let agent = || {
             let agent = below.strip_prefix("agents/")?;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::split;
+use super::{around, split};
 use crate::openhands::event_number;
 
 /// The folders in which OpenHands keeps a session each.
@@ -27,16 +27,7 @@ impl<'a> Talks<'a> {
 
     /// The folder of the session of which a file is, and what it is there.
     pub(super) fn part<'p>(&self, path: &'p str) -> Option<(&'p str, InTalk)> {
-        if self.0.is_empty() {
-            return None;
-        }
-        let mut folder = split(path).0;
-        while !self.0.contains(folder) {
-            if folder.is_empty() {
-                return None;
-            }
-            folder = split(folder).0;
-        }
+        let folder = around(&self.0, path)?;
         let below = path.get(folder.len()..)?.trim_start_matches('/');
         let is_event = || talk_of(path).is_some_and(|(talk, _)| outermost(talk) == folder);
         let part = match below {

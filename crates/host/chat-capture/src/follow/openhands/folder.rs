@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use chat_event::stable_hash;
 use chat_normalize::open_hands_event;
 
 use crate::follow::document::is_settled;
 use crate::follow::file::{Facts, Followed, says_gone};
+use crate::follow::store;
 
 /// The longest file that is read.
 const MOST_BYTES: u64 = chat_event::jsonl::MAX_LINE_BYTES as u64;
@@ -25,7 +25,7 @@ const MOST_AGENTS: usize = 1000;
 
 /// What a look at it tells: whatever is written to it makes another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Look {
+pub(in crate::follow) struct Look {
     state: Option<Facts>,
     /// The folders in which events come, the session's own first.
     events: Vec<Facts>,
@@ -40,16 +40,12 @@ impl Look {
         let is_session = state.is_some() && !events.is_empty();
         is_session.then_some(Look { state, events })
     }
+}
 
-    /// When something in it was written last, Unix epoch in milliseconds.
-    pub(super) fn changed_ms(&self) -> i64 {
+impl store::Look for Look {
+    fn changed_ms(&self) -> i64 {
         let all = self.events.iter().chain(&self.state);
         all.fold(0, |newest, facts| newest.max(facts.changed_ms))
-    }
-
-    /// How it is known again by a later start.
-    pub(super) fn print(&self) -> u64 {
-        stable_hash(format!("{self:?}").as_bytes())
     }
 }
 

@@ -11,10 +11,7 @@ use chat_normalize::{Context, Dialect, OpenHandsState, OpenHandsWeave};
 use super::folder::{Read, Talk, agents, read, title};
 use crate::follow::document::is_settled;
 use crate::follow::file::Facts;
-use crate::follow::store::{Reading, Told};
-
-/// What a session was when all of it was told, among the marks of how far it is told.
-const SEEN: &str = "seen";
+use crate::follow::store::{self, Reading, Told, upto_of};
 
 /// Where its states stood among its lines: `LINE STATUS`, by commas.
 const STATES: &str = "states";
@@ -23,7 +20,7 @@ const STATES: &str = "states";
 const MOST_STATES: usize = 500;
 
 #[derive(Debug)]
-pub(super) struct Held {
+pub(in crate::follow) struct Held {
     session: String,
     reading: Reading,
     /// Events of lines up to this one were told by an earlier start.
@@ -58,8 +55,14 @@ impl AsMut<Reading> for Held {
     }
 }
 
-impl Held {
-    pub(super) fn new(session: &str, told: Told) -> Held {
+impl From<Held> for Reading {
+    fn from(held: Held) -> Reading {
+        held.reading
+    }
+}
+
+impl store::Held for Held {
+    fn new(session: &str, told: Told) -> Held {
         let context = Context {
             session_id: Some(session.to_owned()),
             native_id: Some(session.to_owned()),
@@ -85,8 +88,7 @@ impl Held {
         }
     }
 
-    /// One of which all that was told so far is told from its beginning.
-    pub(super) fn anew(session: &str, told: &Told) -> Held {
+    fn anew(session: &str, told: &Told) -> Held {
         Held {
             upto: 0,
             is_anew: true,
@@ -96,38 +98,7 @@ impl Held {
         }
     }
 
-    pub(super) fn told(&self) -> &Told {
-        &self.reading.told
-    }
-
-    pub(super) fn reading(&mut self) -> &mut Reading {
-        &mut self.reading
-    }
-
-    /// Whether a file of it is not whole, and to be read again.
-    pub(super) fn waits(&self) -> bool {
-        self.waits
-    }
-
-    /// Where the agent works, as far as that is known.
-    pub(super) fn working_dir(&self) -> Option<&Path> {
-        self.state.working_dir().map(Path::new)
-    }
-
-    pub(super) fn note_seen(&mut self, seen: Option<u64>) {
-        note_seen(&mut self.reading.told, seen);
-    }
-
-    pub(super) fn rest_anew(self, told: &Told, out: &mut Vec<ChatEvent>) {
-        self.reading.rest_anew(told, out);
-    }
-
-    /// Reads what is new, for a while, and adds what is to be told; whether there is more.
-    ///
-    /// # Errors
-    ///
-    /// Where it cannot be read now: what was read before counts.
-    pub(super) fn read(
+    fn read(
         &mut self,
         folder: &Path,
         until: Instant,
@@ -155,6 +126,17 @@ impl Held {
             self.tell_state(out);
         }
         Ok(false)
+    }
+
+    fn waits(&self) -> bool {
+        self.waits
+    }
+}
+
+impl Held {
+    /// Where the agent works, as far as that is known.
+    pub(super) fn working_dir(&self) -> Option<&Path> {
+        self.state.working_dir().map(Path::new)
     }
 
     /// Reads the state where it is another one; false where nothing can be told yet.
@@ -327,11 +309,6 @@ impl Held {
     }
 }
 
-fn upto_of(told: &Told, session: &str) -> u64 {
-    let upto = told.seqs.get(session).copied().unwrap_or_default();
-    u64::try_from(upto).unwrap_or_default()
-}
-
 fn states_of(told: &Told) -> VecDeque<(u64, String)> {
     let states = told.marks.get(STATES).map_or("", String::as_str).split(',');
     let states = states.filter_map(|state| {
@@ -339,17 +316,4 @@ fn states_of(told: &Told) -> VecDeque<(u64, String)> {
         Some((at.parse().ok()?, status.to_owned()))
     });
     states.collect()
-}
-
-/// What the session was when all of it was told.
-pub(super) fn seen_of(told: &Told) -> Option<u64> {
-    told.marks.get(SEEN)?.parse().ok()
-}
-
-/// Notes as what it was seen when all of it was told; `None` where that is not so.
-pub(super) fn note_seen(told: &mut Told, seen: Option<u64>) {
-    match seen {
-        Some(seen) => told.marks.insert(SEEN.to_owned(), seen.to_string()),
-        None => told.marks.remove(SEEN),
-    };
 }

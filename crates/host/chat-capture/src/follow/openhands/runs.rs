@@ -81,7 +81,7 @@ impl Runs {
         }
         for (id, held) in held {
             if let Some(run) = self.of.get(id) {
-                held.reading().is_left = run.is_left();
+                held.as_mut().is_left = run.is_left();
             }
         }
     }

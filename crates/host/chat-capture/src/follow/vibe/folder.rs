@@ -15,11 +15,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use chat_event::stable_hash;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::follow::file::{Facts, Followed, says_gone};
+use crate::follow::store;
 
 /// The longest file that is read at once.
 const MOST_BYTES: u64 = chat_event::jsonl::MAX_LINE_BYTES as u64;
@@ -32,7 +32,7 @@ const FOLDERS: [&str; 3] = ["journal", "generations", "chunks"];
 
 /// What a look at it tells: whatever is written to it makes another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Look {
+pub(in crate::follow) struct Look {
     current: Option<Facts>,
     meta: Option<Facts>,
     /// The newest piece of the journal.
@@ -63,18 +63,14 @@ impl Look {
         };
         Ok((look.current.is_some() || look.piece.is_some()).then_some(look))
     }
+}
 
-    /// When something in it was written last, Unix epoch in milliseconds. `meta.json` is written anew when somebody looks at
-    /// the session, which is nothing to speak of.
-    pub(super) fn changed_ms(&self) -> i64 {
+impl store::Look for Look {
+    // `meta.json` is written anew when somebody looks at the session, which is nothing to speak of.
+    fn changed_ms(&self) -> i64 {
         let piece = self.piece.map(|(_, facts)| facts);
         let all = [self.current, piece].into_iter().flatten();
         all.fold(0, |newest, facts| newest.max(facts.changed_ms))
-    }
-
-    /// How it is known again by a later start.
-    pub(super) fn print(&self) -> u64 {
-        stable_hash(format!("{self:?}").as_bytes())
     }
 }
 

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::folder::{Snapshot, chunk, meta, piece_path, pieces};
 use crate::follow::file::{Followed, Taken};
-use crate::follow::store::{Reading, Told};
+use crate::follow::store::{self, Reading, Told, upto_of};
 
 /// As much of a journal is read at once, and of a record that is longer, twice as much each time.
 const PIECE_BYTES: u64 = 256 * 1024;
@@ -18,11 +18,8 @@ const PIECE_BYTES: u64 = 256 * 1024;
 /// Longer records are passed over.
 const MOST_BYTES: u64 = chat_event::jsonl::MAX_LINE_BYTES as u64;
 
-/// What a session was when all of it was told, among the marks of how far it is told.
-const SEEN: &str = "seen";
-
 #[derive(Debug)]
-pub(super) struct Held {
+pub(in crate::follow) struct Held {
     session: String,
     reading: Reading,
     /// Events of records up to this one were told by an earlier start.
@@ -52,8 +49,14 @@ struct Numbered {
     sequence: u64,
 }
 
-impl Held {
-    pub(super) fn new(session: &str, told: Told) -> Held {
+impl From<Held> for Reading {
+    fn from(held: Held) -> Reading {
+        held.reading
+    }
+}
+
+impl store::Held for Held {
+    fn new(session: &str, told: Told) -> Held {
         Held {
             session: session.to_owned(),
             upto: upto_of(&told, session),
@@ -67,8 +70,7 @@ impl Held {
         }
     }
 
-    /// One of which all that was told so far is told from its beginning.
-    pub(super) fn anew(session: &str, told: &Told) -> Held {
+    fn anew(session: &str, told: &Told) -> Held {
         Held {
             upto: 0,
             is_anew: true,
@@ -77,28 +79,7 @@ impl Held {
         }
     }
 
-    pub(super) fn told(&self) -> &Told {
-        &self.reading.told
-    }
-
-    pub(super) fn reading(&mut self) -> &mut Reading {
-        &mut self.reading
-    }
-
-    pub(super) fn note_seen(&mut self, seen: Option<u64>) {
-        note_seen(&mut self.reading.told, seen);
-    }
-
-    pub(super) fn rest_anew(self, told: &Told, out: &mut Vec<ChatEvent>) {
-        self.reading.rest_anew(told, out);
-    }
-
-    /// Reads what is new, for a while, and adds what is to be told; whether there is more.
-    ///
-    /// # Errors
-    ///
-    /// Where it cannot be read now: what was read before counts.
-    pub(super) fn read(
+    fn read(
         &mut self,
         folder: &Path,
         until: Instant,
@@ -144,7 +125,9 @@ impl Held {
             }
         }
     }
+}
 
+impl Held {
     fn read_meta(&mut self, folder: &Path, out: &mut Vec<ChatEvent>) -> io::Result<()> {
         let Some(line) = meta(folder)? else {
             return Ok(());
@@ -292,22 +275,4 @@ enum Slice {
     End,
     /// It is another one than was read.
     Other,
-}
-
-fn upto_of(told: &Told, session: &str) -> u64 {
-    let upto = told.seqs.get(session).copied().unwrap_or_default();
-    u64::try_from(upto).unwrap_or_default()
-}
-
-/// What the session was when all of it was told.
-pub(super) fn seen_of(told: &Told) -> Option<u64> {
-    told.marks.get(SEEN)?.parse().ok()
-}
-
-/// Notes as what it was seen when all of it was told; `None` where that is not so.
-pub(super) fn note_seen(told: &mut Told, seen: Option<u64>) {
-    match seen {
-        Some(seen) => told.marks.insert(SEEN.to_owned(), seen.to_string()),
-        None => told.marks.remove(SEEN),
-    };
 }
