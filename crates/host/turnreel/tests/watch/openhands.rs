@@ -176,3 +176,40 @@ fn a_session_of_openhands_is_followed_with_its_agents_and_its_states() {
     let names: BTreeSet<&str> = again.iter().filter_map(|it| it["id"].as_str()).collect();
     assert_eq!(names.len(), again.len());
 }
+
+#[test]
+fn a_copy_whose_state_is_older_than_its_events_is_told_in_their_order() {
+    let mut talk = Talk {
+        home: Home::new(),
+        n_events: [0; 2],
+    };
+    talk.put(0, "SystemPromptEvent", json!({}));
+    talk.says(0, "user", "Delegate");
+    let action = json!({"kind": "TaskAction", "prompt": "Look"});
+    let call = json!({"thought": [], "action": action, "tool_name": "task", "tool_call_id": "c1", "llm_response_id": "r1"});
+    talk.put(0, "ActionEvent", call);
+    talk.put(1, "SystemPromptEvent", json!({}));
+    talk.says(1, "user", "Look");
+    talk.says(1, "agent", "I see.");
+    let result = json!({"source": "environment", "action_id": "0-2", "tool_call_id": "c1", "tool_name": "task",
+        "observation": {"content": [{"type": "text", "text": "I see."}]}});
+    talk.put(0, "ObservationEvent", result);
+    talk.says(0, "agent", "Seen.");
+    talk.state("finished", &["r1"]);
+    rests(&talk.path("base_state.json"), Duration::from_mins(1));
+    let _server = talk.home.watch(&[]);
+    soon("the turn is over", || count(&talk.home, "turn_end") == 1);
+    let in_order = |all: &[Value]| {
+        let told = all.iter().filter(|event| {
+            matches!(
+                event["type"].as_str(),
+                Some("user_message" | "assistant_done" | "tool_call" | "tool_result" | "turn_end")
+            )
+        });
+        let told = told.map(|event| json!([event["type"], event["id"], event["parentToolCallId"]]));
+        told.collect::<Vec<Value>>()
+    };
+    let told = in_order(&events(&talk.home.data(), ID));
+    assert_eq!(told, in_order(&converted(&talk.path(""))));
+    assert_eq!(told.len(), 7, "{told:#?}");
+}

@@ -185,6 +185,11 @@ impl OpenHandsWeave {
         }
     }
 
+    /// Whether the next line is the session's own next event, as far as it is given.
+    pub fn is_own_next(&self) -> bool {
+        self.oldest() == Some(0)
+    }
+
     /// The conversation with the oldest event; of two as old, the one farther below.
     fn oldest(&self) -> Option<usize> {
         let with_next = self.talks.iter().enumerate().rev();

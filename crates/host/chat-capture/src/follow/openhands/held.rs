@@ -34,6 +34,11 @@ pub(in crate::follow) struct Held {
     seen: Option<Facts>,
     /// It says something that was not told.
     is_new: bool,
+    /// It was written before the own event that comes next.
+    is_older: bool,
+    /// When the first event was written: one who copies files makes a state older than that, which says nothing of where it
+    /// stood among them.
+    began_ms: Option<i64>,
     /// What it said last of how the agent stands.
     status: String,
     /// Events say how the agent stands, as a server writes them.
@@ -79,6 +84,8 @@ impl store::Held for Held {
             state: OpenHandsState::default(),
             seen: None,
             is_new: false,
+            is_older: false,
+            began_ms: None,
             status: String::new(),
             has_statuses: false,
             noted: Vec::new(),
@@ -194,13 +201,11 @@ impl Held {
         };
         match talk.read()? {
             Read::Event { text, facts } => {
-                // The state was written before it.
-                let is_behind = self
-                    .seen
-                    .is_some_and(|seen| facts.changed_ms > seen.changed_ms);
-                if number == 0 && is_behind && self.is_new && self.n_lines > 0 && self.is_read() {
-                    while self.tell_next(out) {}
-                    self.tell_state(out);
+                if number == 0 {
+                    let began_ms = *self.began_ms.get_or_insert(facts.changed_ms);
+                    let before = began_ms..facts.changed_ms;
+                    let state_ms = self.seen.map(|seen| seen.changed_ms);
+                    self.is_older = state_ms.is_some_and(|at_ms| before.contains(&at_ms));
                 }
                 if let Some(talk) = self.talks.get_mut(number) {
                     talk.take();
@@ -232,6 +237,12 @@ impl Held {
                 self.tell_status(&status, out);
             }
             return true;
+        }
+        if self.is_older && self.weave.is_own_next() {
+            self.is_older = false;
+            if self.is_new && self.n_lines > 0 && self.is_read() {
+                self.tell_state(out);
+            }
         }
         let Some(line) = self.weave.next(false) else {
             return false;
