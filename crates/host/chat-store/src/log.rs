@@ -49,7 +49,7 @@ pub use packed::Packed;
 pub use page::{Gap, Page, PageRequest};
 pub use removal::Freed;
 
-pub(crate) use append::Storing;
+pub(crate) use append::{Storing, items_of};
 pub(crate) use begun::{end as end_begun, stem_of_mark};
 pub(crate) use epochs::{CopyOf, Epochs};
 pub(crate) use files::{ENDING, Files, Segment, of_name};

@@ -77,7 +77,7 @@ pub struct Store {
 struct Inner {
     dir: PathBuf,
     options: Options,
-    blobs: Blobs,
+    blobs: Arc<Blobs>,
     sessions: Mutex<BTreeMap<SessionId, Arc<Session>>>,
     /// Those that are begun, taken in or removed now.
     changing: Changing,
@@ -117,7 +117,7 @@ impl Store {
             inner: Arc::new(Inner {
                 dir: dir.to_owned(),
                 options,
-                blobs: Blobs::open(dir.join("blobs"))?,
+                blobs: Arc::new(Blobs::open(dir.join("blobs"))?),
                 sessions: Mutex::default(),
                 changing: Changing::default(),
                 packed: Mutex::default(),
@@ -174,7 +174,7 @@ impl Store {
     }
 
     /// The bodies beside the logs.
-    pub fn blobs(&self) -> &Blobs {
+    pub fn blobs(&self) -> &Arc<Blobs> {
         &self.inner.blobs
     }
 

@@ -183,10 +183,12 @@ impl Cold {
     /// # Errors
     ///
     /// As [`Cold::fetch`].
-    pub async fn fetch_blob(&self, sha256: &str, blobs: &Blobs) -> Result<bool, Error> {
+    pub async fn fetch_blob(&self, sha256: &str, blobs: &Arc<Blobs>) -> Result<bool, Error> {
         let what = "fetch a body from the object store";
-        let upload = blobs.begin(sha256)?;
-        let into = pack::Uploading::new(upload);
+        let (blobs, name) = (blobs.clone(), sha256.to_owned());
+        // A folder that is made is synced.
+        let beginning = tokio::task::spawn_blocking(move || blobs.begin(&name)).await;
+        let into = pack::Uploading::new(beginning.map_err(|why| Error::local(what, why))??);
         let finish = into.clone();
         let key = self.keys.blob(sha256);
         let found = self.objects.get_packed(&key, into, BLOB_BYTES).await?;

@@ -173,43 +173,16 @@ struct Asked<'r> {
     session: Option<String>,
 }
 
+/// Lets a request in, with what it may do, or says why not. Whose page asks is noted, also where it is not let in.
 fn admit(
     state: &State,
     request: &mut Request,
     asked: &Asked<'_>,
     origin: &mut Origin,
 ) -> Result<(), ApiError> {
+    check_bounds(request, asked)?;
     let headers = request.headers();
     let method = request.method();
-    let known = [
-        Method::GET,
-        Method::HEAD,
-        Method::POST,
-        Method::PUT,
-        Method::DELETE,
-        Method::OPTIONS,
-    ];
-    if !known.contains(method) {
-        return Err(routes::wrong_method(asked.matched, method));
-    }
-    if request.uri().to_string().len() > URI_BYTES {
-        return Err(ApiError::new(
-            StatusCode::URI_TOO_LONG,
-            "too_large",
-            format!("the address is over the limit of {URI_BYTES} bytes"),
-        ));
-    }
-    let header_bytes: usize = headers
-        .iter()
-        .map(|(name, value)| name.as_str().len() + value.len() + 4)
-        .sum();
-    if header_bytes > HEADER_BYTES {
-        return Err(ApiError::new(
-            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-            "too_large",
-            format!("the headers are over the limit of {HEADER_BYTES} bytes"),
-        ));
-    }
     // What tells whether the server is well carries no data, and is asked by those who know its address alone.
     if !routes::is_health(asked.matched)
         && let Err(named) = state.access.hosts.check(headers, request.uri())
@@ -233,22 +206,7 @@ fn admit(
     if *method == Method::OPTIONS {
         return Ok(());
     }
-    let offered = token_of(headers);
-    let grant = offered.and_then(|token| state.access.tokens.find(token));
-    let Some(grant) = grant else {
-        // It may be a good one: who sends keeps what it has until that is known.
-        return Err(
-            match offered.is_some() && state.access.tokens.are_unreadable() {
-                true => tokens::unreadable(),
-                false => ApiError::unauthorized(),
-            },
-        );
-    };
-    let grant = if grant.is_fleet() {
-        sender(headers).map_or(grant, Arc::new)
-    } else {
-        grant
-    };
+    let grant = grant_of(state, headers)?;
     let session = asked.session.as_deref();
     if session.is_some_and(|session| !grant.sees(session)) {
         return Err(ApiError::no_session());
@@ -264,6 +222,58 @@ fn admit(
     }
     request.extensions_mut().insert(grant);
     Ok(())
+}
+
+/// Whether it is a method that there is, and its address and headers are no longer than they may be.
+fn check_bounds(request: &Request, asked: &Asked<'_>) -> Result<(), ApiError> {
+    let known = [
+        Method::GET,
+        Method::HEAD,
+        Method::POST,
+        Method::PUT,
+        Method::DELETE,
+        Method::OPTIONS,
+    ];
+    if !known.contains(request.method()) {
+        return Err(routes::wrong_method(asked.matched, request.method()));
+    }
+    if request.uri().to_string().len() > URI_BYTES {
+        return Err(ApiError::new(
+            StatusCode::URI_TOO_LONG,
+            "too_large",
+            format!("the address is over the limit of {URI_BYTES} bytes"),
+        ));
+    }
+    let headers = request.headers().iter();
+    let header_bytes: usize = headers
+        .map(|(name, value)| name.as_str().len() + value.len() + 4)
+        .sum();
+    if header_bytes > HEADER_BYTES {
+        return Err(ApiError::new(
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            "too_large",
+            format!("the headers are over the limit of {HEADER_BYTES} bytes"),
+        ));
+    }
+    Ok(())
+}
+
+/// What its token allows; of another server's, what the one allows in whose name that asks.
+fn grant_of(state: &State, headers: &HeaderMap) -> Result<Arc<Grant>, ApiError> {
+    let offered = token_of(headers);
+    let Some(grant) = offered.and_then(|token| state.access.tokens.find(token)) else {
+        // It may be a good one: who sends keeps what it has until that is known.
+        return Err(
+            match offered.is_some() && state.access.tokens.are_unreadable() {
+                true => tokens::unreadable(),
+                false => ApiError::unauthorized(),
+            },
+        );
+    };
+    Ok(match grant.is_fleet() {
+        true => sender(headers).map_or(grant, Arc::new),
+        false => grant,
+    })
 }
 
 /// Who is not known by the name it was asked by says so, and how it is told the name.

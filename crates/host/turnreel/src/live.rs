@@ -12,7 +12,7 @@ mod following;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use chat_store::{Known, Session, Summary};
 use tokio::sync::watch;
@@ -66,7 +66,7 @@ impl Live {
         let state = Arc::new_cyclic(|state: &Weak<Mutex<ChannelState>>| {
             Mutex::new(ChannelState {
                 epoch,
-                is_removed: false,
+                removed: None,
                 ring: VecDeque::new(),
                 ring_bytes: 0,
                 frames: SharedFrames::default(),
@@ -100,7 +100,7 @@ impl Live {
     ) {
         if !stored.is_empty() {
             // Where the log was taken away, it is there again.
-            locked(&self.state).is_removed = false;
+            locked(&self.state).removed = None;
         }
         let last = summary.head;
         // Counted while the row is held: who is woken by the count waits for the row.
@@ -163,7 +163,7 @@ impl Live {
     /// Somebody took the log away, or brought it back. The caller holds `writer`.
     pub(crate) fn set_removed(&self, is_removed: bool, list: &List) {
         let mut state = locked(&self.state);
-        state.is_removed = is_removed;
+        state.removed = is_removed.then(Instant::now);
         state.clear();
         // Followers are woken, to hear of it.
         self.release(&mut state);
@@ -174,7 +174,13 @@ impl Live {
 
     /// Whether somebody took the log away, and nothing was sent since.
     pub(crate) fn is_removed(&self) -> bool {
-        locked(&self.state).is_removed
+        locked(&self.state).removed.is_some()
+    }
+
+    /// Whether that is so long ago, and nobody follows.
+    pub(crate) fn is_removed_for(&self, time: Duration) -> bool {
+        let state = locked(&self.state);
+        state.followers == 0 && state.removed.is_some_and(|at| at.elapsed() >= time)
     }
 
     /// Releases what waits, now or when its window ends.

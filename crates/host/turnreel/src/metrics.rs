@@ -7,11 +7,11 @@
 mod gauges;
 mod kinds;
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 use axum::extract::ws::Message;
-use chat_store::{ItemResult, now_ms};
+use chat_store::{ItemResult, SyncTimes, now_ms};
 
 use kinds::{BATCH_EVENTS, Counter, Family, Histogram, MESSAGE_BYTES, TIMES_US, Text};
 
@@ -85,6 +85,8 @@ pub(crate) struct Metrics {
     frames: Vec<Histogram>,
     pub(crate) lags: Counter,
     pub(crate) stalls: Counter,
+    /// Of logs that are not known any more.
+    pub(crate) syncs_of_gone: Mutex<SyncTimes>,
 }
 
 impl Default for Metrics {
@@ -109,6 +111,7 @@ impl Default for Metrics {
                 .collect(),
             lags: Counter::default(),
             stalls: Counter::default(),
+            syncs_of_gone: Mutex::default(),
         }
     }
 }

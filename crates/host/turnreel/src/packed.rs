@@ -26,16 +26,20 @@ const LOOK_FIRST: Duration = Duration::from_secs(1);
 /// What was read back and stayed all the same, since somebody read it or something came, is not read back again for so long.
 const STAYED: Duration = Duration::from_secs(60 * 60);
 
+/// Of more that were removed, those that were so longest ago are forgotten: who follows the list, or copies it, has heard of
+/// them or hears no more.
+const MOST_GONE: usize = 10_000;
+
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// What the list says of sessions that were packed away.
+/// What the list says of sessions that were packed away, and of those that were removed.
 #[derive(Default)]
 pub(crate) struct PackedRows(Mutex<BTreeMap<SessionId, Row>>);
 
 struct Row {
     /// Of its newest change in the list.
     number: u64,
-    /// `None` where somebody took away what was left of it.
+    /// `None` where nothing of it is here any more.
     summary: Option<Arc<Summary>>,
     /// The epoch of its log.
     epoch: String,
@@ -89,6 +93,33 @@ impl PackedRows {
             row.summary = None;
             row.number = list.changed(id, Some(row.number));
         }
+    }
+
+    /// The session was removed a while ago, and others may have yet to hear of that.
+    pub(crate) fn take_removed(&self, live: &Live) {
+        let row = Row {
+            number: live.row().0,
+            summary: None,
+            epoch: live.position().0,
+        };
+        locked(&self.0).insert(live.session.id().clone(), row);
+    }
+
+    /// Those of which nothing is here, by id; of very many, those that went last.
+    pub(crate) fn gone(&self, list: &List) -> Vec<SessionId> {
+        let mut rows = locked(&self.0);
+        let is_gone = |row: &Row| row.summary.is_none();
+        let n_gone = rows.values().filter(|row| is_gone(row)).count();
+        if n_gone > MOST_GONE {
+            let gone = rows.values().filter(|row| is_gone(row));
+            let mut numbers: Vec<u64> = gone.map(|row| row.number).collect();
+            numbers.sort_unstable();
+            let first = numbers[n_gone - MOST_GONE];
+            let old = rows.extract_if(.., |_, row| is_gone(row) && row.number < first);
+            old.for_each(|(_, row)| list.forget(row.number));
+        }
+        let gone = rows.iter().filter(|(_, row)| is_gone(row));
+        gone.map(|(id, _)| id.clone()).collect()
     }
 
     /// The epoch of the log of one of which nothing is left.
@@ -162,7 +193,7 @@ impl State {
             return Ok(false);
         }
         self.packed.take(live, summary, &self.list);
-        self.forget_live(live.session.id());
+        self.forget_live(live);
         Ok(true)
     }
 }

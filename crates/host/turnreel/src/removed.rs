@@ -28,6 +28,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// What changes within this time of a look may leave the folder with the same time.
 const SETTLED: Duration = Duration::from_secs(2);
 
+/// A session that was removed is known for so long; then little more than its id is kept, for who has not heard of it.
+const KNOWN_FOR: Duration = Duration::from_secs(60);
+
 /// Logs that are brought back beside each other: each may be read from its beginning.
 const BACK_AT_ONCE: usize = 4;
 
@@ -70,7 +73,7 @@ impl Looker {
             return began.elapsed();
         }
         self.changed = None;
-        let looked = look_through(state);
+        let looked = look_through(state, KNOWN_FOR);
         let took = began.elapsed();
         match looked {
             Ok((is_sure, returned)) => {
@@ -91,19 +94,40 @@ impl Looker {
 }
 
 /// Tells each session whose log went, and gives those whose log is back. `false` where one was just written to, and is to be
-/// looked for again.
-fn look_through(state: &State) -> Result<(bool, Vec<Arc<Live>>), chat_store::Error> {
+/// looked for again. Those that went so long ago are forgotten.
+fn look_through(
+    state: &State,
+    known_for: Duration,
+) -> Result<(bool, Vec<Arc<Live>>), chat_store::Error> {
     for id in state.store.packed_that_went() {
         state.packed.remove(&id, &state.list);
     }
     let mut sessions = state.all_to_write();
     // One that has no event yet may have no file yet.
     sessions.retain(|live| live.row().1.head > 0);
-    let missing = missing(state, &sessions)?;
+    let forgotten = state.packed.gone(&state.list);
+    let known = sessions.iter().map(|live| live.session.id());
+    let missing = without_log(state, known.chain(&forgotten).cloned())?;
+    for id in forgotten.iter().filter(|id| !missing.contains(*id)) {
+        begin_again(state, id);
+    }
+    for live in &sessions {
+        if missing.contains(live.session.id()) && live.is_removed_for(known_for) {
+            state.forget_removed(live);
+        }
+    }
     sessions.retain(|live| live.is_removed() != missing.contains(live.session.id()));
     let (returned, went): (Vec<_>, Vec<_>) =
         sessions.into_iter().partition(|live| live.is_removed());
     Ok((tell_gone(state, &went)?, returned))
+}
+
+/// The log of a session is back that was forgotten.
+fn begin_again(state: &State, id: &SessionId) {
+    // Who begins it meanwhile opens that log as well.
+    if let Err(why) = state.live_or_new(id) {
+        tracing::warn!(session = id.as_str(), "{}", why.message);
+    }
 }
 
 /// Those of the sessions that have no file.
@@ -111,12 +135,15 @@ fn missing(
     state: &State,
     sessions: &[Arc<Live>],
 ) -> Result<BTreeSet<SessionId>, chat_store::Error> {
-    let ids = sessions.iter().map(|live| live.session.id().clone());
-    Ok(state
-        .store
-        .without_log(ids.collect())?
-        .into_iter()
-        .collect())
+    without_log(state, sessions.iter().map(|live| live.session.id().clone()))
+}
+
+fn without_log(
+    state: &State,
+    ids: impl Iterator<Item = SessionId>,
+) -> Result<BTreeSet<SessionId>, chat_store::Error> {
+    let missing = state.store.without_log(ids.collect())?;
+    Ok(missing.into_iter().collect())
 }
 
 /// Tells those of the sessions whose log went; `false` as with [`look_through`].

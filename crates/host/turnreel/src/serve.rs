@@ -14,6 +14,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use chat_capture::Found;
 use chat_store::{Options, Store};
 use clap::builder::FalseyValueParser;
 use tokio::task::JoinHandle;
@@ -24,6 +25,7 @@ use crate::copies::CopyArgs;
 use crate::limits::LimitArgs;
 use crate::locked::locked;
 use crate::logging::{self, Format};
+use crate::state::State;
 use crate::watch::{self, Watch, Watching};
 use crate::{assets, data_dir, examples, leftovers, panics, removal, server, stopping};
 use addresses::{
@@ -155,23 +157,10 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
     let dir = data_dir::resolve(args.data.data.clone())?;
     check_address(args.listen, &dir)?;
     // The folder first: of two servers in one folder, the second must hear of the lock and not of the port.
-    let (opening_dir, options) = (dir.clone(), args.store_options());
-    let opening = tokio::task::spawn_blocking(move || Store::open(&opening_dir, options));
-    let opened = tokio::select! {
-        opened = opening => opened.map_err(|why| why.to_string())?,
-        () = &mut stop => return Ok(()),
+    let opened = open(&dir, args.store_options(), watch.as_ref(), &mut stop).await?;
+    let Some(store) = opened else {
+        return Ok(());
     };
-    if let (Err(chat_store::Error::Locked { .. }), Some(watch)) = (&opened, &watch)
-        && let Some(server) = data_dir::server_file(&dir)
-    {
-        let opens = watch.open;
-        let leading = tokio::task::spawn_blocking(move || lead_to(&server, &dir, opens));
-        return tokio::select! {
-            led = leading => led.map_err(|why| why.to_string())?,
-            () = &mut stop => Ok(()),
-        };
-    }
-    let store = opened.map_err(|why| data_dir::why_not_opened(&dir, &why))?;
     let listener = listen_or_move(args.listen, watch.is_some())?;
     let address = listener
         .local_addr()
@@ -181,25 +170,16 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
     let is_new = store.sessions().is_empty() && !store.has_packed() && !examples::were_given(&dir);
     let state = args.state(store, &token, address)?;
     removal::go_on(&state);
-    let open = watch.as_ref().is_some_and(|watch| watch.open);
+    let opens = watch.as_ref().is_some_and(|watch| watch.open);
     let mut watching = None;
     let mut found = Vec::new();
     if let Some(watch) = watch {
-        let (own, data) = (state.clone(), dir.clone());
-        let looking = tokio::task::spawn_blocking(move || watch.begin(&own, &data));
-        let begun = tokio::select! {
-            begun = looking => begun.map_err(|why| why.to_string()).flatten(),
-            () = &mut stop => {
-                // What is told from now on is as what is told before a kill.
+        match begin_watching(watch, &state, &dir, &mut stop).await {
+            Ok(Some((thread, here))) => (watching, found) = (Some(thread), here),
+            // What is told from now on is as what is told before a kill.
+            ended => {
                 stopping::close_logs(&state).await;
-                return Ok(());
-            }
-        };
-        match begun {
-            Ok((thread, here)) => (watching, found) = (Some(thread), here),
-            Err(why) => {
-                stopping::close_logs(&state).await;
-                return Err(why);
+                return ended.map(|_| ());
             }
         }
     }
@@ -227,7 +207,7 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
         }
         tracing::error!("{why}");
     }
-    if open {
+    if opens {
         watch::open_page(&page_at(&url, &token));
     }
     let packing = tokio::spawn(assets::warm_up());
@@ -261,6 +241,49 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
     let what = || "the notes of what was followed".to_owned();
     stopping::off_thread(leaving, MOST_NOTING, &what).await;
     served.map_err(|why| format!("could not serve: {why}"))
+}
+
+/// Opens the folder. `None` where the process is to stop, and where who is to watch was led to the server that has it.
+async fn open(
+    dir: &Path,
+    options: Options,
+    watch: Option<&Watch>,
+    stop: &mut (impl Future<Output = ()> + Unpin),
+) -> Result<Option<Store>, String> {
+    let of = dir.to_owned();
+    let opening = tokio::task::spawn_blocking(move || Store::open(&of, options));
+    let opened = tokio::select! {
+        opened = opening => opened.map_err(|why| why.to_string())?,
+        () = &mut *stop => return Ok(None),
+    };
+    if let (Err(chat_store::Error::Locked { .. }), Some(watch)) = (&opened, watch)
+        && let Some(server) = data_dir::server_file(dir)
+    {
+        let (opens, of) = (watch.open, dir.to_owned());
+        let leading = tokio::task::spawn_blocking(move || lead_to(&server, &of, opens));
+        tokio::select! {
+            led = leading => led.map_err(|why| why.to_string())??,
+            () = stop => {}
+        }
+        return Ok(None);
+    }
+    let store = opened.map_err(|why| data_dir::why_not_opened(dir, &why))?;
+    Ok(Some(store))
+}
+
+/// Follows agents' sessions from now on, and says what there was of them; `None` where the process is to stop.
+async fn begin_watching(
+    watch: Watch,
+    state: &State,
+    dir: &Path,
+    stop: &mut (impl Future<Output = ()> + Unpin),
+) -> Result<Option<(Watching, Vec<Found>)>, String> {
+    let (own, data) = (state.clone(), dir.to_owned());
+    let looking = tokio::task::spawn_blocking(move || watch.begin(&own, &data));
+    tokio::select! {
+        begun = looking => begun.map_err(|why| why.to_string()).flatten().map(Some),
+        () = stop => Ok(None),
+    }
 }
 
 /// Writes where the server is, for agents on this machine; where the folder takes no file, as soon as it does.

@@ -16,7 +16,7 @@ use super::{Appended, ItemResult, Log, Stored};
 use crate::blobs::Blobs;
 use crate::error::Error;
 use crate::store::SyncPolicy;
-use batch::{Batch, apart};
+use batch::{Batch, apart, take_out};
 
 /// Changes what was sent before it is stored, as secrets are masked.
 ///
@@ -46,11 +46,31 @@ pub(crate) struct Storing<'s> {
     pub(crate) rewrite: Option<&'s mut dyn Rewrite>,
 }
 
+/// What was sent, taken apart: each item is stored whole or not at all. What is too long for a line is taken out of it, unless
+/// it is changed first. A disk takes long to make that durable, and no log need be held for it.
+///
+/// # Errors
+///
+/// Where the disk refuses.
+pub(crate) fn items_of(
+    events: Vec<ChatEvent>,
+    blobs: &Blobs,
+    is_rewritten: bool,
+) -> Result<Vec<Vec<ChatEvent>>, Error> {
+    let mut items: Vec<Vec<ChatEvent>> = events.into_iter().map(apart).collect();
+    if !is_rewritten {
+        for event in items.iter_mut().flatten() {
+            take_out(event, blobs)?;
+        }
+    }
+    Ok(items)
+}
+
 impl Log {
     /// Stores the events that are new, in order, in one piece.
     pub(crate) fn append(
         &mut self,
-        events: Vec<ChatEvent>,
+        mut items: Vec<Vec<ChatEvent>>,
         blobs: &Blobs,
         storing: Storing<'_>,
     ) -> Result<Appended, Error> {
@@ -68,7 +88,6 @@ impl Log {
             return Err(Error::IsCopy { home });
         }
         self.check_unchanged(now_ms)?;
-        let mut items: Vec<Vec<ChatEvent>> = events.into_iter().map(apart).collect();
         if let Some(rewrite) = &rewrite {
             for event in items.iter_mut().flatten() {
                 if let Some(id) = rewrite.id(&event.id) {

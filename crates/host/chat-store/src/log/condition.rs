@@ -21,6 +21,14 @@ pub struct SyncTimes {
 }
 
 impl SyncTimes {
+    /// Counts those of another log as well.
+    pub fn add(&mut self, other: &SyncTimes) {
+        for (sum, n) in self.buckets.iter_mut().zip(other.buckets) {
+            *sum += n;
+        }
+        self.sum_us = self.sum_us.saturating_add(other.sum_us);
+    }
+
     pub(super) fn note(&mut self, took: Duration) {
         let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let at = SYNC_BOUNDS_US.partition_point(|&bound| bound < us);

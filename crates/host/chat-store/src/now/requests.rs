@@ -1,12 +1,13 @@
 //! The requests that wait, and those that did lately: either half may be told first, each may be told again, and two sources
 //! may tell of one.
 
+mod said;
+
+use chat_event::ChatEvent;
 use chat_event::payload::{
     PermissionRequest, PermissionResolved, QuestionRequest, QuestionResolved,
 };
-use chat_event::{ChatEvent, Json, StableHash};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::asks::{of_permission, of_question};
 use super::open::Place;
@@ -70,10 +71,9 @@ impl Request {
 
 impl Now {
     pub(super) fn permission(&mut self, event: &ChatEvent, request: &PermissionRequest) {
-        let args = request.args.as_ref().map(Json::to_value);
         let told = Told {
             name: permission_name(&request.request_id),
-            said: said_of_permission(&request.tool_name, args.as_ref()),
+            said: said::of_permission(&request.tool_name, request.args.as_ref()),
             call: request.tool_call_id.as_deref().map(name_of),
             is_elsewhere: request.answerable == Some(false),
             offers_answers: !request.options.is_empty(),
@@ -85,11 +85,9 @@ impl Now {
     }
 
     pub(super) fn question(&mut self, event: &ChatEvent, request: &QuestionRequest) {
-        let texts = request.questions.iter().map(|question| &*question.text);
-        let texts = texts.map(Value::from).collect();
         let told = Told {
             name: question_name(&request.request_id),
-            said: said(&[&Value::from("question"), &Value::Array(texts)]),
+            said: said::of_question(request),
             call: request.tool_call_id.as_deref().map(name_of),
             is_elsewhere: request.answerable == Some(false),
             offers_answers: true,
@@ -111,17 +109,19 @@ impl Now {
         let Some(turn) = self.turns.of_name(event) else {
             return false;
         };
-        let mut asks = self.asks.iter_mut().rev();
-        let before = asks.find(|ask| {
+        let before = self.asks.iter().rposition(|ask| {
             let is_there = ask.place.turn == turn && ask.is_refused;
             is_there && ask.call.is_none() && ask.said == told.said
         });
-        if let Some(before) = before {
-            before.call = told.call;
-            before.names.push(told.name);
-            return true;
-        }
-        false
+        let Some(at) = before else {
+            return false;
+        };
+        let ask = &mut self.asks[at];
+        ask.call = told.call;
+        ask.names.push(told.name);
+        note_teller(&mut ask.told_by, event);
+        self.asked_or_answered(at, event.timestamp);
+        true
     }
 
     fn ask(&mut self, event: &ChatEvent, told: Told) {
@@ -273,46 +273,4 @@ fn permission_name(id: &str) -> u64 {
 
 fn question_name(id: &str) -> u64 {
     name_of(&["question ", id].concat())
-}
-
-fn said_of_permission(tool: &str, args: Option<&Value>) -> u64 {
-    let none = Value::Bool(false);
-    said(&[
-        &Value::from(tool),
-        &Value::from(args.is_some()),
-        args.unwrap_or(&none),
-    ])
-}
-
-/// A hash of what is said, in whatever order its members stand.
-fn said(values: &[&Value]) -> u64 {
-    let mut hash = StableHash::default();
-    for value in values {
-        take(&mut hash, value);
-    }
-    hash.value()
-}
-
-fn take(hash: &mut StableHash, value: &Value) {
-    match value {
-        Value::Array(items) => {
-            hash.take(b"[");
-            items.iter().for_each(|item| take(hash, item));
-            hash.take(b"]");
-        }
-        Value::Object(members) => {
-            let mut members: Vec<_> = members.iter().collect();
-            members.sort_unstable_by_key(|(name, _)| *name);
-            hash.take(b"{");
-            for (name, value) in members {
-                take(hash, &Value::from(&**name));
-                take(hash, value);
-            }
-            hash.take(b"}");
-        }
-        plain => {
-            hash.take(plain.to_string().as_bytes());
-            hash.take(b",");
-        }
-    }
 }

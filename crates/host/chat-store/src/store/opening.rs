@@ -116,8 +116,8 @@ impl Store {
                 session: id.as_str().to_owned(),
             });
         }
-        if self.unopened_logs() > 0 {
-            // It may be one of those: then it has more than its newest file.
+        if self.unopened_logs() > 0 || files.are_there() {
+            // It may be one that could not be opened, or that somebody brought: then it has more than its newest file.
             files = files.listed_anew()?;
             note_where_from(&files, id);
         }

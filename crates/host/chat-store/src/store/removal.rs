@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use super::session::Slot;
-use super::{Store, lock, locked};
+use super::{Session, Store, lock, locked};
 use crate::blobs::Blobs;
 use crate::error::Error;
 use crate::log::{
@@ -70,6 +70,20 @@ impl Store {
         locked(&self.inner.packed).remove(id);
         locked(&self.inner.unopened).remove(files.stem());
         Ok(Removal { freed, bodies })
+    }
+
+    /// Forgets a session whose log is gone; whether it was. What is sent to it later begins it anew, with numbers of its own;
+    /// who still holds it is told that it is away.
+    pub fn forget_gone(&self, session: &Session) -> bool {
+        let id = session.id();
+        // Nobody begins it in the middle of this.
+        let _changes = self.inner.changing.begin(id);
+        if !session.leave_gone(&self.inner) {
+            return false;
+        }
+        locked(&self.inner.sessions).remove(id);
+        locked(&self.inner.open).remove(id);
+        true
     }
 
     /// Whether the folder has any file of a session.

@@ -16,7 +16,9 @@ use chat_event::ChatEvent;
 
 use super::{Inner, SyncPolicy, now_ms};
 use crate::error::Error;
-use crate::log::{Appended, Epochs, Facts, Files, Log, Packed, Rewrite, Snapshot, Storing};
+use crate::log::{
+    Appended, Epochs, Facts, Files, Log, Packed, Rewrite, Snapshot, Storing, items_of,
+};
 use crate::session_id::SessionId;
 pub use read::{Known, StoredBody};
 
@@ -28,7 +30,7 @@ pub struct Session {
     used: AtomicU64,
     /// Held by each who reads: what is read is not taken away meanwhile.
     readers: Arc<()>,
-    /// The log was packed away, or another one took its place, while somebody held the session.
+    /// The log was packed away, another one took its place, or it was forgotten, while somebody held the session.
     pub(super) is_away: AtomicBool,
     store: Weak<Inner>,
 }
@@ -113,6 +115,7 @@ impl Session {
         now_ms: i64,
         rewrite: Option<&mut dyn Rewrite>,
     ) -> Result<Appended, Error> {
+        let items = items_of(events, &self.store()?.blobs, rewrite.is_some())?;
         self.append_with(|log, store| {
             let storing = Storing {
                 sync: store.options.sync,
@@ -120,7 +123,7 @@ impl Session {
                 now_ms,
                 rewrite,
             };
-            log.append(events, &store.blobs, storing)
+            log.append(items, &store.blobs, storing)
         })
     }
 

@@ -4,7 +4,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use chat_event::ChatEvent;
-use chat_event::payload::TurnStart;
+use chat_event::payload::{TurnStart, UserMessage};
 
 use super::*;
 
@@ -165,5 +165,46 @@ fn who_has_to_do_with_other_sessions_does_not_wait_for_one_that_begins() {
             std::thread::sleep(Duration::from_millis(1));
         }
         others.unwrap();
+    });
+}
+
+/// A body that is a pipe, as above.
+#[cfg(unix)]
+#[test]
+fn who_looks_at_a_session_does_not_wait_for_a_body_that_comes_to_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, ids) = store_of(dir.path(), &["s1"]);
+    let session = store.session(&ids[0]).unwrap();
+    let name = format!(".new-{}-0", std::process::id());
+    let pipe = dir.path().join("blobs").join(name);
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let long = UserMessage {
+        text: "long ".repeat(crate::INLINE_BYTES).into(),
+        ..UserMessage::default()
+    };
+    let (done, is_done) = mpsc::channel();
+    std::thread::scope(|scope| {
+        let session = &session;
+        let writing = scope.spawn(move || {
+            let event = ChatEvent::new("e2", 1, "s1", long);
+            session.append(vec![event], false, 1)
+        });
+        scope.spawn(move || {
+            std::thread::sleep(Duration::from_millis(50));
+            done.send(session.position().1).unwrap();
+        });
+        let head = is_done.recv_timeout(Duration::from_secs(10));
+        assert!(!writing.is_finished());
+        // It is let go; a pipe takes no body for good.
+        let mut options = File::options();
+        options.read(true);
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+        while !writing.is_finished() {
+            let _ = options.open(&pipe);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(writing.join().unwrap().is_err());
+        assert_eq!(head, Ok(1));
     });
 }

@@ -1,14 +1,16 @@
 //! The task that copies sessions when they end, or were quiet for a day.
 //!
 //! It asks the store once what it has, and follows what changes. While there is nothing to copy it asks now and then whether
-//! the store is still there: what was packed away can be had from nowhere else. A session that cannot be copied is tried
+//! the store is still there: what was packed away can be had from nowhere else. Which are to be copied is for `look`. A session that cannot be copied is tried
 //! again behind those that never failed, with longer and longer pauses; nothing but the copies waits for them.
+
+mod look;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use chat_store::{SessionId, Summary, now_ms};
+use chat_store::{SessionId, now_ms};
 use tokio::sync::watch;
 use tokio::task::{self, JoinSet};
 
@@ -19,6 +21,7 @@ use crate::copier::{chance, stopped};
 use crate::error::Error;
 use crate::health::Health;
 use crate::logs::Logs;
+use look::{Open, look};
 
 const NAME: &str = "s3";
 
@@ -30,9 +33,6 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 /// All that are open are looked at so often: one that nothing comes to is over only by the time that goes by.
 const LOOK: Duration = Duration::from_secs(30);
-
-/// What has not ended is copied once it was quiet for so long.
-const QUIET_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// After a copy that failed the store may have less than it had; it is asked no more often.
 const ASKED_AGAIN: Duration = Duration::from_secs(60);
@@ -319,48 +319,6 @@ impl Keeping {
             );
         }
     }
-}
-
-/// How a session stands that the store may not have all of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Open {
-    /// It is not here, or is not to be copied from here.
-    Gone,
-    /// The store has all of it.
-    Copied,
-    /// More may come.
-    Going,
-    Over,
-}
-
-fn look(
-    open: BTreeSet<SessionId>,
-    logs: &dyn Logs,
-    cold: &Cold,
-    now_ms: i64,
-) -> Vec<(SessionId, Open)> {
-    let looked = open.into_iter().map(|id| {
-        let Some(session) = logs.session(&id) else {
-            return (id, Open::Gone);
-        };
-        let (epoch, head) = session.position();
-        let open = if cold.covers(&id, &epoch, head) {
-            Open::Copied
-        } else if is_over(&session.summary(), now_ms) {
-            Open::Over
-        } else {
-            Open::Going
-        };
-        (id, open)
-    });
-    looked.collect()
-}
-
-fn is_over(summary: &Summary, now_ms: i64) -> bool {
-    let last_ms = summary.last_activity_ms.unwrap_or_default();
-    let is_quiet = now_ms.saturating_sub(last_ms) >= QUIET_MS;
-    // Samples came with the program, and each server has its own.
-    summary.head > 0 && !summary.sample && (summary.status == "ended" || is_quiet)
 }
 
 #[cfg(test)]

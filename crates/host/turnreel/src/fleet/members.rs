@@ -37,7 +37,11 @@ impl Said {
 struct Named {
     /// Since when the fleet was then, and when.
     at: Option<(String, Instant)>,
-    /// Those whose logs somebody took away, which have no home there any more.
+    /// Up to which change of the list it was looked whose logs somebody took away.
+    looked: u64,
+    /// Those whose logs were.
+    taken: BTreeSet<SessionId>,
+    /// Those of them that have no home there any more.
     gone: BTreeSet<SessionId>,
     /// From where homes that nobody names are looked for.
     cursor: u64,
@@ -46,13 +50,13 @@ struct Named {
 impl Named {
     /// Names all sessions where that is to be done, and takes back the names of those that went.
     async fn bring_up(&mut self, state: &State, fleet: &Fleet, since: &str) {
-        let gone = gone(state);
-        let is_back = self.gone.iter().any(|id| !gone.contains(id));
-        self.gone.retain(|id| gone.contains(id));
-        let is_named = self
-            .at
-            .as_ref()
-            .is_some_and(|(then, at)| then == since && at.elapsed() < NAME);
+        let (newest, changed) = state.list.since(self.looked);
+        self.looked = newest;
+        self.taken.extend(changed);
+        self.taken.retain(|id| is_taken(state, id));
+        let is_back = self.gone.iter().any(|id| state.live(id).is_some());
+        self.gone.retain(|id| self.taken.contains(id));
+        let is_named = self.at.as_ref().is_some_and(|(then, _)| then == since) && !self.is_old();
         if !is_named || is_back {
             let own = own(state);
             let naming = async {
@@ -64,10 +68,15 @@ impl Named {
                 self.at = Some((since.to_owned(), Instant::now()));
             }
         }
-        let newly: Vec<SessionId> = gone.difference(&self.gone).cloned().collect();
+        let newly: Vec<SessionId> = self.taken.difference(&self.gone).cloned().collect();
         if !newly.is_empty() && soon(fleet.asking.unname(&newly)).await.is_ok() {
             self.gone.extend(newly);
         }
+    }
+
+    /// Whether all sessions are to be gone through again. With each beat only those that changed are.
+    fn is_old(&self) -> bool {
+        self.at.as_ref().is_none_or(|(_, at)| at.elapsed() >= NAME)
     }
 }
 
@@ -117,7 +126,9 @@ async fn beat(state: &State, fleet: &Arc<Fleet>, named: &mut Named) -> Result<()
     *locked(&fleet.word) = Some(word);
     let members = heard.others;
     let before = std::mem::replace(&mut *locked(&fleet.members), members.clone());
-    fleet.note_members(state);
+    if named.is_old() || !before.keys().eq(members.keys()) {
+        fleet.note_members(state);
+    }
     named.bring_up(state, fleet, &heard.since).await;
     for (id, member) in &members {
         if before.get(id).is_none_or(|before| before.run != member.run) {
@@ -145,11 +156,10 @@ fn own(state: &State) -> Vec<SessionId> {
     own.chain(packed).collect()
 }
 
-/// Those that were at home here, and whose logs somebody took away.
-fn gone(state: &State) -> BTreeSet<SessionId> {
-    let all = state.all_to_write().into_iter();
-    let gone = all.filter(|live| live.is_removed() && live.home().is_none());
-    gone.map(|live| live.session.id().clone()).collect()
+/// Whether the session was at home here, and somebody took its log away.
+fn is_taken(state: &State, id: &SessionId) -> bool {
+    let live = state.live_to_write(id);
+    live.is_some_and(|live| live.is_removed() && live.home().is_none())
 }
 
 /// What was made or taken back at one server is so at all.

@@ -23,8 +23,8 @@ const FRAME_BYTES: usize = MAX_SERVER_BYTES - 256;
 /// What a session holds for its followers, and how far they may go.
 pub(super) struct ChannelState {
     pub(super) epoch: String,
-    /// Somebody took the log away.
-    pub(super) is_removed: bool,
+    /// When somebody took the log away.
+    pub(super) removed: Option<Instant>,
     /// Events that were released or wait.
     pub(super) ring: VecDeque<Arc<Told>>,
     pub(super) ring_bytes: usize,
@@ -65,7 +65,7 @@ impl ChannelState {
     }
 
     pub(super) fn behind(&self, epoch: &str, seq: u64) -> Behind {
-        if self.is_removed {
+        if self.removed.is_some() {
             return Behind::Gone;
         }
         if self.epoch != epoch {

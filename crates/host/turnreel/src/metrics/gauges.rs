@@ -3,6 +3,7 @@
 use chat_tiers::Condition;
 
 use super::kinds::{Counted, Text};
+use crate::locked::locked;
 use crate::state::State;
 
 /// Waits for the disk: a log that is being written holds its lock.
@@ -18,17 +19,11 @@ fn write_store(state: &State, text: &mut Text) {
     let mut events = 0;
     let mut damaged = 0;
     let mut degraded = 0u64;
-    let mut syncs = Counted {
-        buckets: vec![0; chat_store::SYNC_BOUNDS_US.len() + 1],
-        sum: 0,
-    };
+    // What was counted of one that is removed stays counted: a sum never falls.
+    let mut syncs = *locked(&state.metrics.syncs_of_gone);
     for live in state.all_to_write() {
         let condition = live.session.condition();
-        // What was counted of one that is removed stays counted: a sum never falls.
-        for (sum, n) in syncs.buckets.iter_mut().zip(condition.syncs.buckets) {
-            *sum += n;
-        }
-        syncs.sum += condition.syncs.sum_us;
+        syncs.add(&condition.syncs);
         if live.is_removed() {
             continue;
         }
@@ -68,6 +63,10 @@ fn write_store(state: &State, text: &mut Text) {
     }
     let name = "turnreel_fsync_duration_seconds";
     text.begin(name, "histogram", "Time to make a log durable.");
+    let syncs = Counted {
+        buckets: syncs.buckets.to_vec(),
+        sum: syncs.sum_us,
+    };
     text.histogram(name, &[], chat_store::SYNC_BOUNDS_US, 1_000_000, &syncs);
 }
 

@@ -141,3 +141,45 @@ async fn whose_log_went_again_stays_removed() {
     carry(&away, &data);
     assert!(!is_gone(&state, id).await);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_those_that_went_long_ago_little_is_kept() {
+    let (dir, state, sessions) = state_of(3).await;
+    let (data, away) = (dir.path().join("data"), dir.path().join("away"));
+    let ids: Vec<SessionId> = sessions.iter().map(|it| it.session.id().clone()).collect();
+    let epoch = sessions[0].position().0;
+    let seen = state.list.since(0).0;
+    carry(&data, &away);
+    let look_now = || tokio::task::block_in_place(|| look_through(&state, Duration::ZERO).unwrap());
+    look_now();
+    let following = sessions[2].follow();
+    look_now();
+    // Who follows hears of it first.
+    assert!(state.live_to_write(&ids[2]).is_some());
+    drop(following);
+    look_now();
+    for id in &ids {
+        assert!(state.live_to_write(id).is_none() && state.row(id).is_none());
+        assert!(state.store.session(id).is_none());
+    }
+    // Who follows the list, or copies the logs, hears of them all the same.
+    assert_eq!(state.list.since(seen).1, ids);
+    assert_eq!(state.packed.epoch_of_gone(&ids[0]), Some(epoch));
+    // Who held one makes no log that nobody knows of.
+    let held = sessions[0].session.clone();
+    let written = tokio::task::spawn_blocking(move || held.append(vec![event(2)], false, 1));
+    let written = written.await.unwrap();
+    assert!(matches!(written, Err(chat_store::Error::PackedAway { .. })));
+    // It may be sent to anew, or be brought back.
+    let stored = ingest::append(&state, ids[0].clone(), vec![event(2)], false).await;
+    assert_eq!(stored.unwrap().first, Some(1));
+    std::fs::remove_file(away.join(format!("{}.events.jsonl", ids[0].stem()))).unwrap();
+    std::fs::remove_file(away.join(format!("{}.idx", ids[0].stem()))).ok();
+    carry(&away, &data);
+    look_now();
+    for id in &ids {
+        assert_eq!(state.live(id).unwrap().row().1.events, 1);
+    }
+    assert_eq!(state.packed.epoch_of_gone(&ids[0]), None);
+    assert_eq!(state.list.since(0).1, ids);
+}

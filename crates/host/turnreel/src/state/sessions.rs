@@ -9,6 +9,7 @@ use chat_store::{Restoring, Session, SessionId, Summary};
 use super::State;
 use crate::error::ApiError;
 use crate::live::Live;
+use crate::locked::locked;
 
 /// Sessions that are looked at together.
 const PART: usize = 256;
@@ -121,11 +122,14 @@ impl State {
             tracing::warn!(session = id.as_str(), "it is not marked as a copy: {why}");
         }
         self.forget_masker(id);
+        let Some(before) = &before else {
+            // Who sees its file may have begun with it by now, before it was marked.
+            self.live_of(session).look_whose();
+            return Ok(());
+        };
         self.packed.forget(id, &self.list);
         let mut map = self.map();
-        if let Some(before) = &before {
-            self.list.forget(before.row().0);
-        }
+        self.list.forget(before.row().0);
         let live = Arc::new(Live::new(session, &self.list, &self.rings));
         map.insert(id.clone(), live);
         Ok(())
@@ -148,8 +152,30 @@ impl State {
     }
 
     /// The session's log was packed away.
-    pub(crate) fn forget_live(&self, id: &SessionId) {
-        self.map().remove(id);
+    pub(crate) fn forget_live(&self, live: &Live) {
+        let syncs = live.session.condition().syncs;
+        locked(&self.metrics.syncs_of_gone).add(&syncs);
+        self.map().remove(live.session.id());
+    }
+
+    /// Forgets a session that was removed, but for what others are still to hear of it; not where somebody has to do with it,
+    /// or its log is back. One that is at home elsewhere stays: what was removed of it here would be copied anew.
+    pub(crate) fn forget_removed(&self, live: &Live) {
+        let Ok(_writer) = live.writer.try_lock() else {
+            return;
+        };
+        let is_known = self
+            .live_to_write(live.session.id())
+            .is_some_and(|known| std::ptr::eq(&*known, live));
+        if is_known
+            && live.home().is_none()
+            && live.is_removed()
+            && self.store.forget_gone(&live.session)
+        {
+            // First of the two: who finds neither would begin it while the other is still to come.
+            self.packed.take_removed(live);
+            self.forget_live(live);
+        }
     }
 
     /// All sessions that have a log, by id.

@@ -1,8 +1,8 @@
 //! What the list and the feed say of what waits and runs, case by case: how many requests, and the tool that runs.
 
 use chat_event::payload::{
-    PermissionRequest, PermissionResolved, Retract, SessionEnd, ToolCall, ToolResult, TurnEnd,
-    TurnStart,
+    PermissionRequest, PermissionResolved, Retract, SessionEnd, ToolCall, ToolError, ToolResult,
+    TurnEnd, TurnStart,
 };
 use chat_event::{ChatEvent, Json, Payload};
 
@@ -60,6 +60,14 @@ fn ask(id: &str, call: Option<&str>, answerable: Option<bool>) -> Payload {
     .into()
 }
 
+fn taken_back(event: &str) -> Payload {
+    Retract {
+        event_ids: vec![event.to_owned()],
+        ..Retract::default()
+    }
+    .into()
+}
+
 fn answer(id: &str) -> Payload {
     PermissionResolved {
         request_id: id.to_owned(),
@@ -105,13 +113,72 @@ fn a_request_for_a_call_that_is_done_waits_for_nobody() {
 
 #[test]
 fn a_request_that_is_taken_back_waits_no_more() {
-    let taken_back = Retract {
-        event_ids: vec!["e1".to_owned()],
-        ..Retract::default()
-    };
     let asked = vec![("t1", start()), ("t1", ask("r", None, None))];
-    let told = [asked, vec![("t1", taken_back.into())]].concat();
+    let told = [asked, vec![("t1", taken_back("e1"))]].concat();
     assert_eq!(after(told).0, 0);
+}
+
+/// A call goes with its result where nothing else told of it, and what was asked for it stays.
+#[test]
+fn what_a_result_ended_is_not_taken_back_with_it() {
+    let asked = ("t1", ask("r", Some("c"), None));
+    let told = vec![
+        asked.clone(),
+        ("t1", result("c")),
+        ("t1", taken_back("e1")),
+        asked,
+    ];
+    assert_eq!(after(told).0, 1);
+}
+
+#[test]
+fn a_result_that_did_not_count_takes_no_call_back_with_it() {
+    let missing = ToolResult {
+        tool_call_id: "c".to_owned(),
+        background: Some(true),
+        error: Some(ToolError {
+            code: Some("no_result".to_owned()),
+            ..ToolError::default()
+        }),
+        ..ToolResult::default()
+    };
+    let told = vec![
+        ("t1", result("c")),
+        ("t1", missing.into()),
+        ("t1", taken_back("e1")),
+        ("t1", ask("r", Some("c"), None)),
+    ];
+    assert_eq!(after(told).0, 0);
+}
+
+#[test]
+fn a_request_that_was_taken_back_is_another_sources_as_well_when_it_is_asked_again() {
+    let told = vec![
+        ("t1", start()),
+        ("t1", ask("there", Some("c"), Some(false))),
+        ("t1", ask("here", None, None)),
+        ("t1", taken_back("e1")),
+        ("t1", ask("there", Some("c"), Some(false))),
+        ("t1", ask("here", None, None)),
+    ];
+    assert_eq!(after(told).0, 1);
+}
+
+/// Since when it runs is held against the feed.
+#[test]
+fn a_call_whose_refusal_was_told_before_waited_for_it() {
+    let refused = PermissionResolved {
+        request_id: "here".to_owned(),
+        decision: "deny".to_owned(),
+        ..PermissionResolved::default()
+    };
+    let told = vec![
+        ("t1", ask("here", None, None)),
+        ("t1", call("c")),
+        ("t1", refused.into()),
+        ("t1", ask("there", Some("c"), None)),
+    ];
+    assert_eq!(after(told), (0, Some("Bash".to_owned())));
 }
 
 #[test]

@@ -85,6 +85,7 @@ impl ChatRenderer {
             if let BlockBody::Permission(block) = &mut self.feed.slot(told).block.body {
                 block.request.tool_call_id.clone_from(&request.tool_call_id);
             }
+            self.update(told);
             return self.asked_or_answered(told);
         }
         let name = (Ask::Permission, request.request_id.as_str());
@@ -117,6 +118,7 @@ impl ChatRenderer {
             block.answered_ms = answered_ms;
             block.expired = false;
         }
+        self.update(id);
         self.asked_or_answered(id);
     }
 
@@ -177,6 +179,7 @@ impl ChatRenderer {
             block.answered_ms = answered_ms;
             block.expired = false;
         }
+        self.update(id);
         self.asked_or_answered(id);
     }
 
@@ -227,21 +230,22 @@ impl ChatRenderer {
         self.forget_open(id);
         put(&mut self.feed.slot(id).block.body);
         self.note_free(event, id, answerable);
+        self.update(id);
         self.asked_or_answered(id);
         if let Some(call) = call_before {
             self.look_whether_it_waits(call);
         }
     }
 
-    /// Shows the new half, and keeps the turn's list of what waits; in a turn that is over, and for a call that is done,
-    /// nothing does.
+    /// Keeps the turn's list of what waits; in a turn that is over, and for a call that is done, nothing does. That may be by the
+    /// result of its call, which is not of the request: the row stays when that is taken back.
     pub(super) fn asked_or_answered(&mut self, id: BlockId) {
         let call = self.row_of_asking_call(id);
         let is_done = call.is_some_and(|call| self.is_done(call));
         if let BlockBody::Permission(block) = &mut self.feed.slot(id).block.body {
             block.call = call.filter(|_| block.resolved.is_some() || is_done);
         }
-        self.update(id);
+        self.update_quietly(id);
         let waits = match &self.feed.block(id).body {
             BlockBody::Permission(block) => block.resolved.is_none(),
             BlockBody::Question(block) => block.resolved.is_none(),

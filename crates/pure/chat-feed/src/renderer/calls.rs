@@ -157,7 +157,9 @@ impl ChatRenderer {
                 (*first != result.result || call.error != result.error) && !result.is_bare();
             if is_other && (call.background || !result.goes_on()) {
                 self.call_mut(id).conflicts += 1;
-                self.update(id);
+                // It is not what the row shows: the call stays when it is taken back.
+                self.touch(id);
+                self.update_quietly(id);
             }
             return;
         }

@@ -75,12 +75,18 @@ impl ChatRenderer {
     ) -> Option<BlockId> {
         let mut beside = self.open_sides.beside(request.side()?);
         let name = (ask, request_id.into());
-        if self.asks.contains_key(&name) {
+        if self.is_asked(&name) {
             return None;
         }
         let told = beside.find(|&row| is_same(&self.feed.block(row).body))?;
         self.asks.insert(name, told);
         Some(told)
+    }
+
+    /// Whether a request of that id has a row. One that was taken back may be asked again.
+    fn is_asked(&self, name: &(Ask, Box<str>)) -> bool {
+        let row = self.asks.get(name);
+        row.is_some_and(|&row| self.feed.contains(row))
     }
 
     /// Two sources may tell of one refusal: a hook that asks knows no call, and what the agent says of the call later knows
@@ -92,10 +98,7 @@ impl ChatRenderer {
         request: &PermissionRequest,
     ) -> Option<BlockId> {
         let named = (Ask::Permission, request.request_id.as_str().into());
-        if !request.options.is_empty()
-            || request.tool_call_id.is_none()
-            || self.asks.contains_key(&named)
-        {
+        if !request.options.is_empty() || request.tool_call_id.is_none() || self.is_asked(&named) {
             return None;
         }
         let turn = *self.turn_ids.get(event.turn_id.as_deref()?)?;

@@ -39,9 +39,6 @@ impl Batch<'_, '_> {
         let idempotent = item.last().is_some_and(|event| !event.id.is_empty());
         for event in &mut item {
             self.name(event)?;
-            if self.rewrite.is_none() {
-                self.take_out(event)?;
-            }
         }
         // Whoever has the event that others were folded into has these, too: they came with it, or before.
         if let Some((last, offsets)) = item.last().zip(offsets.last())
@@ -86,14 +83,6 @@ impl Batch<'_, '_> {
         Ok(())
     }
 
-    /// Takes out what is too long for a line.
-    fn take_out(&self, event: &mut ChatEvent) -> Result<(), Error> {
-        bodies::take_out(event, crate::INLINE_BYTES, &mut |text| {
-            let sha256 = self.blobs.put(text.as_bytes())?;
-            Ok::<_, Error>(BodyRef::to(text, sha256))
-        })
-    }
-
     /// What the event is where another has its id.
     fn known(&self, event: &ChatEvent, offsets: &[u64]) -> Result<Option<ItemResult>, Error> {
         let same_id = match self.in_batch.get(&event.id) {
@@ -116,7 +105,7 @@ impl Batch<'_, '_> {
         let mut last = None;
         for mut event in rewrite.rewrite(event)? {
             self.name(&mut event)?;
-            self.take_out(&mut event)?;
+            take_out(&mut event, self.blobs)?;
             last = Some(self.store(event));
         }
         Ok(last)
@@ -143,6 +132,14 @@ impl Batch<'_, '_> {
         self.stored.truncate(n_stored);
         self.in_batch.retain(|_, at| *at < n_stored);
     }
+}
+
+/// Takes out what is too long for a line, and makes it durable.
+pub(super) fn take_out(event: &mut ChatEvent, blobs: &Blobs) -> Result<(), Error> {
+    bodies::take_out(event, crate::INLINE_BYTES, &mut |text| {
+        let sha256 = blobs.put(text.as_bytes())?;
+        Ok::<_, Error>(BodyRef::to(text, sha256))
+    })
 }
 
 /// The events that an event stands for, without what another log said of it.

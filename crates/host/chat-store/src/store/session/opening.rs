@@ -83,6 +83,16 @@ impl Session {
         head > 0 && !is_away() && self.files(slot, store).are_gone()
     }
 
+    /// Whether somebody removed the log. Who still holds the session makes no new one then.
+    pub(in crate::store) fn leave_gone(&self, store: &Inner) -> bool {
+        self.held().is_ok_and(|slot| {
+            let is_gone = self.is_gone(&slot, store);
+            // While nobody writes: who is about to finds it set.
+            self.is_away.fetch_or(is_gone, Ordering::Relaxed);
+            is_gone
+        })
+    }
+
     /// The files of the log, as far as they are known.
     pub(super) fn files(&self, slot: &Slot, store: &Inner) -> Files {
         match slot {

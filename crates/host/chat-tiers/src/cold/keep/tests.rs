@@ -3,11 +3,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
 
 use chat_event::ChatEvent;
-use chat_store::{Options, Session, Store, SyncPolicy};
+use chat_store::{Options, Session, Store, Summary, SyncPolicy};
 use object_store::memory::InMemory;
 
 use super::super::keys::Keys;
 use super::super::objects::Objects;
+use super::look::{QUIET_MS, is_over};
 use super::*;
 use crate::logs::Removed;
 
