@@ -41,6 +41,7 @@ mod openhands;
 mod owners;
 mod parts;
 mod process;
+mod results;
 mod running;
 mod session;
 mod source;

@@ -2,7 +2,7 @@
 
 use crate::support::{assert_sound, read, told};
 use chat_event::{ChatEvent, Payload};
-use chat_normalize::{Detection, Dialect, detect};
+use chat_normalize::{Context, Detection, Dialect, SessionReader, detect};
 use serde_json::{Value, json};
 
 const THREAD: &str = "T-2f0d8b1e-6c55-4a3e-8b1d-9a7c0e5f3a11";
@@ -98,6 +98,22 @@ fn a_stream_of_qwen_code_is_told_as_its_own() {
         detect(middle.as_bytes(), true),
         Detection::Found(Dialect::QwenStream)
     );
+}
+
+/// Where a line's end was lost.
+#[test]
+fn two_documents_of_one_line_begin_two_turns() {
+    let begin = json!({"type": "system", "subtype": "init", "cwd": "/w", "session_id": THREAD, "tools": ["Bash"], "mcp_servers": []});
+    let prompt = json!({"type": "user", "message": {"role": "user", "content": [{"type": "text", "text": "Go"}]}, "parent_tool_use_id": null, "session_id": THREAD});
+    let answer = json!({"type": "assistant", "message": {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "I look."}]}, "parent_tool_use_id": null, "session_id": THREAD});
+    let mut reader = SessionReader::with_dialect(Context::default(), Dialect::AmpStream);
+    let mut events = Vec::new();
+    let text = format!("{prompt}{begin}\n{answer}\n");
+    reader.push(text.as_bytes(), 0, &mut events).unwrap();
+    reader.finish(0, &mut events).unwrap();
+    assert_sound("amp", &events);
+    let begun = |event: &ChatEvent| event.payload.event_type() == "turn_start";
+    assert_eq!(events.iter().filter(|event| begun(event)).count(), 2);
 }
 
 #[test]

@@ -42,6 +42,16 @@ fn who(events: &[ChatEvent]) -> Option<(String, String)> {
 }
 
 #[test]
+fn a_session_whose_tools_are_null_names_none() {
+    let begin = json!({"type": "system", "subtype": "init", "session_id": "d1", "tools": null});
+    let events = stream(&[begin, message("user", "u1", "Go")]);
+    for event in events {
+        let again = ChatEvent::from_json(&event.to_line()).unwrap();
+        assert_eq!(again, event);
+    }
+}
+
+#[test]
 fn a_run_is_told_as_droids() {
     let begin = json!({"type": "system", "subtype": "init", "cwd": "/w", "session_id": "d1", "tools": ["Read"], "model": "m"});
     let lines = [

@@ -1,23 +1,21 @@
 //! The parts of a session beside its own file, as Claude Code writes them while it runs (`formats.md` 2.5): sub-agents'
-//! files, which grow beside it, and results that were too large for it. Qwen Code writes its sub-agents' files alike; those of
-//! Droid's say themselves which call started them, and of Kimi Code's the session's file says it.
+//! files, which grow beside it; results that were too large for it are `results`'. Qwen Code writes its sub-agents' files alike;
+//! those of Droid's say themselves which call started them, and of Kimi Code's the session's file says it.
 //!
 //! How their events stand in the session is what `chat_normalize::FolderReader` does for who reads all files at rest; the
 //! test `a_session_with_agents_is_told_as_it_is_converted` holds the two together.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use chat_event::{ChatEvent, Json, Payload, stable_hash};
-use chat_normalize::result_file;
 use serde::Deserialize;
 
 use super::file::Followed;
 use super::owners::calling;
 
-/// The longest file that is written beside an agent's, and the longest result that is put in its place.
+/// The longest file that is written beside an agent's.
 const MAX_META_BYTES: u64 = 64 * 1024;
-const MAX_RESULT_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The calls of a session that started sub-agents.
 #[derive(Debug, Default)]
@@ -275,22 +273,5 @@ pub(super) fn ends_agent(event: &ChatEvent) -> Option<(String, bool)> {
         }
         Payload::Notice(notice) => Some((notice.extra.get("toolCallId").and_then(text)?, true)),
         _ => None,
-    }
-}
-
-/// Puts the whole of a result in its place, where it lies in a file of the session's folder.
-pub(super) fn whole_result(main: &Path, event: &mut ChatEvent) {
-    let Payload::ToolResult(result) = &mut event.payload else {
-        return;
-    };
-    // Whatever folder is named: only what lies in the session's own is read.
-    let Some(name) = result_file(result) else {
-        return;
-    };
-    let file: PathBuf = main.with_extension("").join("tool-results").join(name);
-    let mut bytes = Vec::new();
-    let read = Followed::open(&file).and_then(|mut it| it.read(0, MAX_RESULT_BYTES, &mut bytes));
-    if read.is_ok() && !bytes.is_empty() {
-        result.result = Json::string(&String::from_utf8_lossy(&bytes));
     }
 }

@@ -20,7 +20,8 @@ use super::file::Facts;
 use super::kept::Progress;
 use super::note::Note;
 use super::open_calls::OpenCalls;
-use super::parts::{Calls, SubAgent, ends_agent, whole_result};
+use super::parts::{Calls, SubAgent, ends_agent};
+use super::results::whole_result;
 use super::source::{Failed, Piece, Source};
 use super::{REST_PER_READ, TICK};
 use crate::client::Error;
@@ -298,9 +299,10 @@ impl Session {
                     self.finish_agent_of(&call, out);
                 }
             }
-            whole_result(&self.path, &mut event);
+            let notice = whole_result(&self.path, &mut event);
             self.open.note(&event);
             out.push(event);
+            out.extend(notice);
         }
         true
     }

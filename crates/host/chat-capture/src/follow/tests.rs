@@ -10,6 +10,7 @@ use crate::sources::{Entered, Sources};
 
 mod callers;
 mod put_away;
+mod results;
 mod vibe;
 
 /// Takes all, and remembers what it was told.

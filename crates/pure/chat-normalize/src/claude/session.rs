@@ -68,6 +68,8 @@ pub(crate) struct Session {
     pub(crate) spent: Spent,
     agents: Agents,
     n_turns: u64,
+    /// The id of the turn that was opened last.
+    newest_turn: String,
     n_calls: u64,
     /// Provider ids of calls that are over, and the number of calls each stood for.
     uses: Recent<u32>,

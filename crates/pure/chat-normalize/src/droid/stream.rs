@@ -54,7 +54,10 @@ impl DroidStream {
             native_id: run_of(line).map(str::to_owned),
             model: text_of(line, "model").map(str::to_owned),
             cwd: text_of(line, "cwd").map(str::to_owned),
-            tools: line.get("tools").map(chat_event::Json::from),
+            tools: line
+                .get("tools")
+                .filter(|tools| !tools.is_null())
+                .map(chat_event::Json::from),
             provider: Some(FORMAT.to_owned()),
             ..SessionStart::default()
         };

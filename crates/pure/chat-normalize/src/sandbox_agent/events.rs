@@ -98,7 +98,10 @@ impl SandboxAgent {
                 .map(str::to_owned),
             model: text_of(metadata, "model").map(str::to_owned),
             cwd: text_of(metadata, "cwd").map(str::to_owned),
-            tools: metadata.get("tools").map(Json::from),
+            tools: metadata
+                .get("tools")
+                .filter(|tools| !tools.is_null())
+                .map(Json::from),
             ..SessionStart::default()
         };
         self.say(emitter, facts);

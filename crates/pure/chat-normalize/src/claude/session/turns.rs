@@ -28,9 +28,13 @@ impl Session {
         self.n_turns += 1;
         let id = if id.is_empty() {
             format!("turn-{}", self.n_turns)
+        } else if id == self.newest_turn {
+            // Two documents can stand in one line, which names the turns of both.
+            format!("{id}.{}", self.n_turns)
         } else {
             id.to_owned()
         };
+        self.newest_turn.clone_from(&id);
         self.turns.push(Turn {
             id: id.clone(),
             ..Turn::default()
