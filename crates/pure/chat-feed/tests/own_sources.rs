@@ -340,6 +340,21 @@ fn a_piece_of_a_spoken_answer_that_comes_late_is_of_that_answer() {
 }
 
 #[test]
+fn a_spoken_answer_whose_pieces_stand_in_lines_is_played_as_one() {
+    let sound = |seq: u32, data: &str| ("t", "audio_chunk", json!({"seq": seq, "data": data}));
+    let events = log(&[
+        sound(0, "UklGRiQA\r\nAABXQVZF\n"),
+        sound(1, "Zm10\nIA=="),
+        ("t", "audio_done", json!({})),
+    ]);
+    let renderer = rendered(&events);
+    let row = renderer.feed().rows().next().unwrap();
+    let pieces = renderer.feed().sound(row.id);
+    let joined = chat_feed::media::Sound::joined(&pieces, 2);
+    assert_eq!(joined.as_deref(), Some("UklGRiQAAABXQVZFZm10IA=="));
+}
+
+#[test]
 fn a_transcript_says_how_a_turn_was_stopped_and_what_it_used() {
     let events = log(&[
         ("t", "turn_start", json!({"trigger": "user"})),

@@ -1,5 +1,7 @@
 //! Secrets that are told by something in their middle, and those of a file that says that it holds secrets.
 
+use std::ops::Range;
+
 use super::find::{Found, Rank, is_placeholder};
 use super::runs::{Class, Runs, entropy};
 use super::value::Value;
@@ -31,6 +33,44 @@ const REACH_BYTES: usize = 2_000;
 pub(super) struct Told {
     azure: usize,
     kubernetes: usize,
+    kinds: Kinds,
+}
+
+/// The newest `kind: Secret` that was found, for windows that go through a text from its beginning to its end: text is looked
+/// at once, however many windows it lies in.
+#[derive(Debug, Default)]
+struct Kinds {
+    newest: Range<usize>,
+    looked_to: usize,
+}
+
+impl Kinds {
+    /// Whether one lies whole in this window of the text, whose ends are not before the last one's.
+    fn are_in(&mut self, text: &str, window: &Range<usize>) -> bool {
+        let bytes = text.as_bytes();
+        while self.newest.is_empty() || self.newest.start < window.start {
+            let from = self.looked_to.max(window.start);
+            let rest = bytes.get(from..window.end).unwrap_or_default();
+            let Some(colon) = rest.iter().position(|&byte| byte == b':') else {
+                self.looked_to = window.end.max(from);
+                return false;
+            };
+            let colon = from + colon;
+            self.looked_to = colon + 1;
+            let blanks = bytes[colon + 1..].iter();
+            let n_blanks = blanks.take_while(|byte| b" \t\"'".contains(byte)).count();
+            let start = colon.saturating_sub(4);
+            let word = colon + 1 + n_blanks..colon + 1 + n_blanks + "secret".len();
+            let says = |range: Range<usize>, word: &str| {
+                let said = bytes.get(range);
+                said.is_some_and(|said| said.eq_ignore_ascii_case(word.as_bytes()))
+            };
+            if says(start..colon, "kind") && says(word.clone(), "secret") {
+                self.newest = start..word.end;
+            }
+        }
+        self.newest.end <= window.end
+    }
 }
 
 /// Finds what stands around `at`.
@@ -48,7 +88,7 @@ pub(super) fn find(
             (range, "azure secret")
         }),
         Middle::Facebook => facebook(text, at, runs).map(|range| (range, "facebook token")),
-        Middle::Kubernetes => return kubernetes(text, at, &mut told.kubernetes, all),
+        Middle::Kubernetes => return kubernetes(text, at, told, all),
     };
     if let Some((range, kind)) = found {
         all.push(Found {
@@ -60,7 +100,7 @@ pub(super) fn find(
     }
 }
 
-fn azure(text: &str, at: usize, runs: &mut Runs) -> Option<std::ops::Range<usize>> {
+fn azure(text: &str, at: usize, runs: &mut Runs) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let start = at.checked_sub(4)?;
     let [first @ .., digit] = bytes.get(start..at)? else {
@@ -71,7 +111,7 @@ fn azure(text: &str, at: usize, runs: &mut Runs) -> Option<std::ops::Range<usize
     (begins && bytes.get(at) == Some(&b'Q') && end - at > 32).then_some(start..end)
 }
 
-fn facebook(text: &str, at: usize, runs: &mut Runs) -> Option<std::ops::Range<usize>> {
+fn facebook(text: &str, at: usize, runs: &mut Runs) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let before = bytes.get(at.saturating_sub(17)..at)?;
     let n_digits = before.iter().rev().take_while(|byte| byte.is_ascii_digit());
@@ -124,17 +164,13 @@ fn is_value(line: &str) -> bool {
 }
 
 /// `data:` of a file that says `kind: Secret`: the value of each line below it, behind those that were looked at before.
-fn kubernetes(text: &str, at: usize, told: &mut usize, all: &mut Vec<Found>) {
+fn kubernetes(text: &str, at: usize, told_before: &mut Told, all: &mut Vec<Found>) {
     let from = text.ceil_char_boundary(at.saturating_sub(REACH_BYTES));
     let to = text.floor_char_boundary((at + REACH_BYTES).min(text.len()));
-    let around = text[from..to].to_ascii_lowercase();
-    let says_so = around.match_indices("kind:").any(|(kind, word)| {
-        let rest = around[kind + word.len()..].trim_start_matches([' ', '\t', '"', '\'']);
-        rest.starts_with("secret")
-    });
-    if !says_so {
+    if !told_before.kinds.are_in(text, &(from..to)) {
         return;
     }
+    let told = &mut told_before.kubernetes;
     let body = at + "data:".len();
     let mut line_at = body;
     for line in text[body..to].split_inclusive('\n') {
@@ -164,5 +200,41 @@ fn kubernetes(text: &str, at: usize, told: &mut usize, all: &mut Vec<Found>) {
         };
         let start = line_from + start;
         all.push(Found::named(start, value, "kubernetes secret"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Whether a window has `kind: Secret`, by its own copy.
+    fn says_so(window: &str) -> bool {
+        let lower = window.to_ascii_lowercase();
+        lower.match_indices("kind:").any(|(kind, word)| {
+            let rest = lower[kind + word.len()..].trim_start_matches([' ', '\t', '"', '\'']);
+            rest.starts_with("secret")
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn windows_that_go_on_find_what_each_has(
+            parts in prop::collection::vec(
+                prop::sample::select(vec!["kind:", "KIND", ": ", "\"", "Secret", "secret\n", "é", "data:", "x"]),
+                0..60,
+            ),
+            reach in 1..40_usize,
+        ) {
+            let text = parts.concat();
+            let mut kinds = Kinds::default();
+            for at in 0..text.len() {
+                let from = text.ceil_char_boundary(at.saturating_sub(reach));
+                let to = text.floor_char_boundary((at + reach).min(text.len()));
+                let window = from..to.max(from);
+                prop_assert_eq!(kinds.are_in(&text, &window), says_so(&text[window]), "{} {}", at, text);
+            }
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Prompts, plans, progress, audio and notices: rows that need few others.
 
+use std::borrow::Cow;
+
 use chat_event::payload::{AudioChunk, LogGap, Notice, Plan, Progress, UserAudio, UserMessage};
 use chat_event::{Body, ChatEvent, Json, gist};
 use serde_json::json;
@@ -165,11 +167,15 @@ impl ChatRenderer {
         let BlockBody::Audio { sound, .. } = self.feed.block(id).body else {
             return;
         };
-        let data = chunk.data.as_deref().unwrap_or_default();
+        // Base64 may stand in lines, and each piece is kept as one.
+        let data: Cow<'_, str> = match chunk.data.as_deref().unwrap_or_default() {
+            data if data.contains(['\r', '\n']) => data.replace(['\r', '\n'], "").into(),
+            data => data.into(),
+        };
         let n_before = sound.map_or(0, |sound| self.feed.body(sound).text.len());
         // What is too long to be played whole is not played: its pieces are then fewer than it has.
         let fits = n_before.saturating_add(data.len()) as u64 <= crate::media::MOST_BYTES;
-        if data.is_empty() || data.contains('\n') || !fits {
+        if data.is_empty() || !fits {
             return;
         }
         let sound = sound.unwrap_or_else(|| self.new_text());
