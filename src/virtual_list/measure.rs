@@ -57,7 +57,7 @@ impl RowObserver {
                 }
             }
             if any_row {
-                list.settle();
+                list.settle_in_layout();
             }
         })?;
         observer.watch(&scroller);

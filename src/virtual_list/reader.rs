@@ -234,7 +234,8 @@ impl VirtualList {
         Some(heights.top_of(id)? / heights.total_px().max(1.0))
     }
 
-    pub(super) fn tell_view(&self) {
+    /// Learns where the reader is; where that is elsewhere, it is due to be told.
+    pub(super) fn learn_view(&self) {
         let view = {
             let viewport = self.viewport.borrow();
             let top = viewport.heights().at_offset(viewport.list_top_px() + 1.0);
@@ -246,7 +247,14 @@ impl VirtualList {
             }
         };
         if self.view.replace(view) != view {
-            (self.on_view)(view);
+            self.view_due.set(true);
+        }
+    }
+
+    /// Tells where the reader is, unless that was told.
+    pub(super) fn tell_view_due(&self) {
+        if self.view_due.take() {
+            (self.on_view)(self.view.get());
         }
     }
 }

@@ -18,7 +18,6 @@ pub struct Inbox {
     last_seq: u64,
     /// By the first number that each stands for. What is lost is told before what is here of it all the same.
     waiting: BTreeMap<(u64, Kind), Waiting>,
-    duplicates: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,8 +54,9 @@ impl Inbox {
         };
         let first = first_of(&event, seq);
         if seq <= self.last_seq {
-            self.duplicates += 1;
-        } else if first <= self.last_seq + 1 {
+            return;
+        }
+        if first <= self.last_seq + 1 {
             self.last_seq = seq;
             ready.push(event);
             self.release(ready);
@@ -75,8 +75,9 @@ impl Inbox {
     ) {
         let (from, to) = lost.into_inner();
         if to <= self.last_seq {
-            self.duplicates += 1;
-        } else if from <= self.last_seq + 1 {
+            return;
+        }
+        if from <= self.last_seq + 1 {
             ready.push(mark);
             self.skip_to(to, ready);
         } else {
@@ -88,7 +89,6 @@ impl Inbox {
     fn wait(&mut self, first: (u64, Kind), waiting: Waiting) {
         match self.waiting.get_mut(&first) {
             Some(known) => {
-                self.duplicates += 1;
                 if known.to < waiting.to {
                     *known = waiting;
                 }
@@ -116,7 +116,6 @@ impl Inbox {
         for ((_, kind), Waiting { event, to }) in sooner {
             self.last_seq = self.last_seq.max(to);
             if kind == Kind::Event && to <= here {
-                self.duplicates += 1;
                 continue;
             }
             if kind == Kind::Event {
@@ -152,18 +151,12 @@ impl Inbox {
         self.waiting.clear();
     }
 
-    /// How many events came that had come before.
-    pub fn duplicates(&self) -> u64 {
-        self.duplicates
-    }
-
     fn release(&mut self, ready: &mut Vec<ChatEvent>) {
         while let Some(first) = self.waiting.first_entry()
             && first.key().0 <= self.last_seq + 1
         {
             let ((_, kind), Waiting { event, to }) = first.remove_entry();
             if to <= self.last_seq {
-                self.duplicates += 1;
                 continue;
             }
             ready.push(event);
@@ -271,7 +264,7 @@ mod tests {
             inbox.skip_to(9, &mut ready);
             let seqs: Vec<_> = ready.iter().map(|event| event.seq.unwrap_or(0)).collect();
             assert_eq!((seqs.as_slice(), inbox.last_seq()), (&[0, 9][..], 9));
-            assert_eq!((inbox.duplicates(), inbox.n_waiting()), (1, 0));
+            assert_eq!(inbox.n_waiting(), 0);
         }
         // Also where the hole is passed at once.
         let mut inbox = Inbox::after(3);
@@ -301,7 +294,7 @@ mod tests {
             }
             let seqs: Vec<_> = ready.iter().map(|event| event.seq.unwrap_or(0)).collect();
             assert_eq!(seqs, [2, 3, 0, 4, 7], "the mark first: {mark_first}");
-            assert_eq!((inbox.duplicates(), inbox.missing()), (0, None));
+            assert_eq!(inbox.missing(), None);
         }
     }
 

@@ -8,7 +8,7 @@
 //!
 //! A frame of the page:
 //!
-//! 1. changes of the feed → [`Viewport::insert_after`], [`Viewport::extend_back`], [`Viewport::remove`],
+//! 1. changes of the feed → [`Viewport::insert_after`], [`Viewport::remove`],
 //!    [`Viewport::set_estimate`]; what the reader did → [`Viewport::on_scroll`] and the others;
 //! 2. unless what is mounted [will do](Viewport::will_do): [`Viewport::window`] → mount and unmount rows;
 //! 3. read the heights of mounted rows → [`Viewport::set_measured`];

@@ -89,6 +89,15 @@ fn edit() -> impl Strategy<Value = Edit> {
     ]
 }
 
+/// Puts rows after the last one.
+fn append(index: &mut HeightIndex, rows: impl IntoIterator<Item = (RowId, f64)>) {
+    let mut last = index.last();
+    for (id, height_px) in rows {
+        assert!(index.insert_after(last, id, height_px));
+        last = Some(id);
+    }
+}
+
 fn restated_px(id: RowId) -> f64 {
     f64::from(id.0 % 500) + 0.5
 }
@@ -142,20 +151,9 @@ impl Naive {
                 }
             }
             Edit::Append { n_rows, height_px } => {
-                let first = self.next_id;
-                let rows: Vec<(RowId, f64)> = (0..*n_rows)
-                    .map(|place| (RowId(first + place), height_px + f64::from(place % 7)))
-                    .collect();
-                self.next_id += n_rows;
-                let doubled = rows.iter().chain(rows.first()).copied();
-                assert_eq!(index.extend_back(doubled), rows.len());
-                for (id, height_px) in rows {
-                    self.rows.push(Row {
-                        id,
-                        height_px,
-                        measured: false,
-                        due: false,
-                    });
+                for place in 0..*n_rows {
+                    let height_px = height_px + f64::from(place % 7);
+                    self.insert(index, self.rows.len(), height_px);
                 }
             }
             Edit::RemoveRun { at, n_rows } => {
@@ -378,7 +376,7 @@ fn rows_put_first_one_by_one_come_out_in_order() {
 #[test]
 fn unknown_and_doubled_rows_change_nothing() {
     let mut index = HeightIndex::new();
-    index.extend_back([(RowId(0), 10.0), (RowId(1), 20.0)]);
+    append(&mut index, [(RowId(0), 10.0), (RowId(1), 20.0)]);
     assert!(!index.insert_after(Some(RowId(7)), RowId(8), 5.0));
     assert!(!index.insert_after(None, RowId(1), 5.0));
     assert_eq!(index.set_measured(RowId(9), 5.0), 0.0);
@@ -390,7 +388,10 @@ fn unknown_and_doubled_rows_change_nothing() {
 #[test]
 fn heights_that_are_none_count_as_zero_and_endless_ones_are_cut() {
     let mut index = HeightIndex::new();
-    index.extend_back([(RowId(0), f64::NAN), (RowId(1), -3.0), (RowId(2), 5.0)]);
+    append(
+        &mut index,
+        [(RowId(0), f64::NAN), (RowId(1), -3.0), (RowId(2), 5.0)],
+    );
     assert_eq!(index.total_px(), 5.0);
     assert_eq!(index.at_offset(0.0), Some((RowId(2), 0.0)));
     assert_eq!(index.at_offset(f64::NAN), Some((RowId(2), 0.0)));
@@ -402,7 +403,7 @@ fn heights_that_are_none_count_as_zero_and_endless_ones_are_cut() {
 #[test]
 fn a_million_rows_take_at_most_sixteen_bytes_each() {
     let mut index = HeightIndex::new();
-    index.extend_back((0..1_000_000).map(|id| (RowId(id), 24.0)));
+    append(&mut index, (0..1_000_000).map(|id| (RowId(id), 24.0)));
     assert!(
         index.capacity_bytes() <= 16_000_000,
         "{} bytes",
@@ -415,7 +416,7 @@ fn a_million_rows_take_at_most_sixteen_bytes_each() {
 #[test]
 fn a_new_width_touches_no_row_and_restates_some_at_a_time() {
     let mut index = HeightIndex::new();
-    index.extend_back((0..10_000).map(|id| (RowId(id), 24.0)));
+    append(&mut index, (0..10_000).map(|id| (RowId(id), 24.0)));
     index.set_measured(RowId(77), 100.0);
     index.invalidate();
     assert!(!index.is_measured(RowId(77)));
@@ -436,7 +437,7 @@ fn a_new_width_touches_no_row_and_restates_some_at_a_time() {
 fn leaves_of_two_layouts_merge_into_the_present_one() {
     for (thin, other) in [(0..64u32, 64..128u32), (64..128, 0..64)] {
         let mut index = HeightIndex::new();
-        index.extend_back((0..128).map(|id| (RowId(id), 10.0)));
+        append(&mut index, (0..128).map(|id| (RowId(id), 10.0)));
         index.set_measured(RowId(thin.start), 20.0);
         index.invalidate();
         index.set_measured(RowId(other.start), 30.0);
@@ -453,7 +454,7 @@ fn leaves_of_two_layouts_merge_into_the_present_one() {
 #[test]
 fn rows_that_move_behind_the_walk_are_restated_too() {
     let mut index = HeightIndex::new();
-    index.extend_back((0..192).map(|id| (RowId(id), 10.0)));
+    append(&mut index, (0..192).map(|id| (RowId(id), 10.0)));
     index.invalidate();
     assert!(!index.restate(1, |_, _| 25.0));
     // What is left of the second leaf goes into the first, which was done.

@@ -56,10 +56,9 @@ impl Page {
     }
 
     fn append(&mut self, n_rows: u32, estimate_px: f64, real_px: impl Fn(u32) -> f64) {
-        let rows: Vec<(RowId, f64)> = (0..n_rows)
-            .map(|place| (self.name(real_px(place)), estimate_px))
-            .collect();
-        assert_eq!(self.viewport.extend_back(rows), n_rows as usize);
+        for place in 0..n_rows {
+            self.insert_at(self.viewport.heights().len(), estimate_px, real_px(place));
+        }
     }
 
     fn insert_at(&mut self, rank: usize, estimate_px: f64, real_px: f64) {

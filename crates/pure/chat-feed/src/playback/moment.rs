@@ -122,11 +122,6 @@ impl Moment {
         history.bytes() + of_texts + of_events
     }
 
-    /// How many rows there ever were, up to the newest event; the names of all of them are good here.
-    pub fn n_rows_ever(&self) -> usize {
-        self.feed.slots.len()
-    }
-
     /// How many events it has seen to their end.
     pub fn n_events(&self) -> u32 {
         self.at.n_events - u32::from(self.at.cut.is_some())

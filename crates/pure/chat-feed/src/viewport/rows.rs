@@ -15,11 +15,6 @@ impl Viewport {
         self.heights.insert_after(after, id, estimate_px)
     }
 
-    /// Puts rows after the last one; see [`HeightIndex::extend_back`].
-    pub fn extend_back(&mut self, rows: impl IntoIterator<Item = (RowId, f64)>) -> usize {
-        self.heights.extend_back(rows)
-    }
-
     /// Takes a row out. What the reader sees of the rows around it stays: the next row keeps its place on the
     /// screen, or the one before where there is no next.
     pub fn remove(&mut self, id: RowId) -> bool {

@@ -39,50 +39,6 @@ impl HeightIndex {
         true
     }
 
-    /// Puts rows after the last one; ids that are there already are left out. Returns how many came in.
-    pub fn extend_back(&mut self, rows: impl IntoIterator<Item = (RowId, f64)>) -> usize {
-        let rows = rows.into_iter();
-        let expected = rows.size_hint().0;
-        if expected > 4 * LEAF_ROWS {
-            self.tree.reserve_leaves(expected / LEAF_ROWS + 1);
-            self.leaf_of.reserve_exact(expected);
-        }
-        let mut leaf = self.tree.edge(true);
-        let (mut n_rows, mut n_in_leaf, mut units_in_leaf) = (0, 0, 0);
-        for (id, estimate_px) in rows {
-            if self.contains(id) {
-                continue;
-            }
-            let full =
-                leaf.is_none_or(|leaf| self.tree.leaves[leaf as usize].len as usize == LEAF_ROWS);
-            let here = match leaf {
-                Some(leaf) if !full => leaf,
-                Some(_) | None => {
-                    if let Some(leaf) = leaf {
-                        self.tree.add(leaf, n_in_leaf, units_in_leaf);
-                    }
-                    (n_in_leaf, units_in_leaf) = (0, 0);
-                    self.tree
-                        .new_leaf_after(leaf, self.measured_in, self.estimated_in)
-                }
-            };
-            leaf = Some(here);
-            let height = to_units(estimate_px);
-            let rows_here = &mut self.tree.leaves[here as usize];
-            rows_here.ids[rows_here.len as usize] = id.0;
-            rows_here.heights[rows_here.len as usize] = height;
-            rows_here.len += 1;
-            n_in_leaf += 1;
-            units_in_leaf += i64::from(height);
-            n_rows += 1;
-            self.set_leaf(id, here);
-        }
-        if let Some(leaf) = leaf {
-            self.tree.add(leaf, n_in_leaf, units_in_leaf);
-        }
-        n_rows
-    }
-
     /// Takes a row out and returns its height.
     pub fn remove(&mut self, id: RowId) -> Option<f64> {
         let (leaf, slot) = self.find(id)?;

@@ -266,11 +266,6 @@ impl Tree {
             + (self.free_leaves.capacity() + self.free_inners.capacity()) * size_of::<u32>()
     }
 
-    /// Makes room for leaves at once, exactly.
-    pub(super) fn reserve_leaves(&mut self, n_leaves: usize) {
-        self.leaves.reserve_exact(n_leaves);
-    }
-
     fn edge_below(&self, top: u32, last: bool) -> Option<u32> {
         let mut node = top;
         loop {
