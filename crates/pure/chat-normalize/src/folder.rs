@@ -61,8 +61,11 @@
 //! caller; how the parts come together, for [`FolderReader`].
 
 mod called;
+mod chats;
 mod groks;
 mod kimis;
+mod kinds;
+mod paths;
 mod reader;
 mod source;
 mod talks;
@@ -70,9 +73,12 @@ mod talks;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use called::Caller;
+use chats::Chats;
 use groks::Groks;
 pub use kimis::kimi_session_at;
 use kimis::{InKimi, Kimis};
+use kinds::{BESIDE_TASKS, Kind, NOTES, kind, owner, task_of, used_of};
+use paths::{clean_of, split, stem};
 pub use reader::{FolderReader, Want, result_file};
 use talks::{InTalk, Talks};
 
@@ -306,102 +312,6 @@ impl SessionFolder {
     }
 }
 
-/// The sessions that lie in a project's folder `chats`, by the folders in which their agents' files are.
-struct Chats<'a>(BTreeMap<String, &'a str>);
-
-impl<'a> Chats<'a> {
-    fn of(paths: &'a [String]) -> Self {
-        let session = |path: &'a String| {
-            let name = stem(path);
-            let (dir, id) = split(name);
-            let dir = dir.strip_suffix("/archive").unwrap_or(dir);
-            let project = match dir.strip_suffix("chats")? {
-                "" => "",
-                project => project.strip_suffix('/').map(|_| project)?,
-            };
-            (name != path).then(|| (format!("{project}subagents/{id}"), name))
-        };
-        Chats(paths.iter().filter_map(session).collect())
-    }
-
-    /// The session whose agents' files lie in `dir`.
-    fn of_agents_in(&self, dir: &str) -> Option<&'a str> {
-        self.0.get(dir).copied()
-    }
-}
-
-enum Kind<'a> {
-    Session,
-    Agent(&'a str),
-    Meta,
-    Other,
-}
-
-fn kind<'a>(path: &str, name: &'a str) -> Kind<'a> {
-    if name.starts_with('.') {
-        return Kind::Other;
-    }
-    if name.ends_with(".meta.json") {
-        return Kind::Meta;
-    }
-    let agent = name
-        .strip_prefix("agent-")
-        .and_then(|name| name.strip_suffix(".jsonl"));
-    match agent {
-        Some(agent_id) => Kind::Agent(agent_id),
-        None if stem(path) != path => Kind::Session,
-        None => Kind::Other,
-    }
-}
-
-/// What a task's folder holds beside its messages.
-const BESIDE_TASKS: [&str; 5] = [
-    "api_conversation_history.json",
-    "context_history.json",
-    "history_item.json",
-    "task_metadata.json",
-    "settings.json",
-];
-
-/// Behind a session's name: what is noted of it.
-const NOTES: [&str; 2] = [".compaction.json", ".json"];
-
-/// The session of OpenHands of which an event lies at this path: its folder is called as it is.
-fn open_hands_session_at(path: &str) -> Option<String> {
-    let clean = clean_of(path);
-    let name = split(talks::session_of(&clean)?).1;
-    (!name.is_empty()).then(|| name.to_owned())
-}
-
-/// The path, without its ending, of a session of Droid's of which it is noted at `path` what it used.
-fn used_of(path: &str) -> Option<&str> {
-    path.strip_suffix(crate::droid::NOTE)
-}
-
-/// What the task is called whose messages lie at `path`, with its folder; nothing where its folder is the one given.
-fn task_of(path: &str) -> Option<&str> {
-    if path == "ui_messages.json" {
-        return Some("");
-    }
-    let task = path
-        .strip_suffix("/ui_messages.json")
-        .or_else(|| path.strip_suffix(".messages.json"))?;
-    (!task.is_empty() && !task.ends_with('/')).then_some(task)
-}
-
-/// The session whose parts lie in `dir`, and what kind of parts: `p/s1/subagents/x` is of `p/s1`.
-fn owner(dir: &str) -> Option<(&str, &str)> {
-    for part in ["subagents", "tool-results"] {
-        let inner = format!("/{part}");
-        let at = dir.rfind(&format!("{inner}/"));
-        let at = at.or_else(|| dir.strip_suffix(&inner).map(str::len));
-        if let Some(at) = at.filter(|at| *at > 0) {
-            return Some((&dir[..at], part));
-        }
-    }
-    None
-}
-
 fn agent(agent_id: &str, path: &str, flat: bool) -> AgentPart {
     AgentPart {
         agent_id: agent_id.to_owned(),
@@ -409,41 +319,4 @@ fn agent(agent_id: &str, path: &str, flat: bool) -> AgentPart {
         meta: None,
         flat,
     }
-}
-
-/// A path by `/` alone.
-fn clean_of(path: &str) -> String {
-    let clean = path.replace('\\', "/");
-    match clean.strip_prefix("./") {
-        Some(rest) => rest.to_owned(),
-        None => clean,
-    }
-}
-
-/// The one of these folders in which a file lies, however deep.
-fn around<'p>(folders: &BTreeSet<&str>, path: &'p str) -> Option<&'p str> {
-    if folders.is_empty() {
-        return None;
-    }
-    let mut folder = split(path).0;
-    while !folders.contains(folder) {
-        if folder.is_empty() {
-            return None;
-        }
-        folder = split(folder).0;
-    }
-    Some(folder)
-}
-
-fn split(path: &str) -> (&str, &str) {
-    path.rsplit_once('/').unwrap_or(("", path))
-}
-
-/// A path without the ending of a session's file; the path itself where it has none.
-fn stem(path: &str) -> &str {
-    [".jsonl", ".ndjson", ".json"]
-        .iter()
-        .find_map(|ending| path.strip_suffix(ending))
-        .filter(|stem| !stem.is_empty() && !stem.ends_with('/'))
-        .unwrap_or(path)
 }

@@ -4,6 +4,8 @@
 //! source that goes on in another session, or carries several at once, gives the events of all.
 
 mod beside;
+mod context;
+mod head;
 mod held;
 mod running;
 mod torn;
@@ -12,49 +14,15 @@ use std::borrow::Cow;
 
 use chat_event::ChatEvent;
 use chat_event::jsonl::{LineContent, LineSplitter};
-use serde_json::Value;
 
-use crate::detect::{Detector, HEAD_BYTES, NotASession, foreign};
-use crate::dialect::{Dialect, Naming, Origin, Sessions};
-use crate::emit::{Emitter, Report, hash, short_hash};
-use crate::parse::{event_data, parse_document, parse_line};
-use crate::value::text_of;
-use beside::Beside;
+use crate::detect::{Detector, NotASession, foreign};
+use crate::dialect::Dialect;
+use crate::emit::Report;
+use crate::parse::parse_document;
+pub use context::Context;
+use head::native_session_id;
 use held::{Held, HeldLine};
 use running::Running;
-
-/// How many lines are held at most for one that names the session, once the dialect is known.
-const MAX_HELD_LINES: usize = 64;
-
-/// What the reader is told from outside.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Context {
-    /// The session the events shall belong to; without it, the source's own id, mapped where it does not fit.
-    pub session_id: Option<String>,
-    /// What the user asked, where the source does not say it (`claude -p`).
-    pub prompt: Option<String>,
-    /// What tells this run of the program from others of the same session, where it is read while it runs: ids that a
-    /// source only counts bear it, for a session that goes on in another run counts anew. What is read from a file has none,
-    /// and gives the same ids each time.
-    pub run: Option<String>,
-    /// Where the program runs, where the source does not say it.
-    pub cwd: Option<String>,
-    /// Which program it is, by its name for people, where that is known and several write the same format.
-    pub agent: Option<String>,
-    /// What the session is called, where the source does not say it (`follow`, Copilot CLI and Kimi Code).
-    pub title: Option<String>,
-    /// The source's own id of its session, where a folder is called so and the source does not say it (`follow`, Kimi Code).
-    pub native_id: Option<String>,
-    /// What the session used, where that stands beside its own file, as its program writes it there (`follow`, Droid).
-    pub used: Option<String>,
-}
-
-impl Context {
-    /// [`Context::run`], short enough to stand in many ids.
-    pub(crate) fn run_mark(&self) -> Option<String> {
-        self.run.as_deref().map(short_hash)
-    }
-}
 
 /// Makes ChatEvents of the bytes of one session.
 ///
@@ -251,114 +219,6 @@ impl Core {
         }
     }
 
-    fn hold(&mut self, held: Held<'static>) {
-        match &held.line {
-            HeldLine::Text { text, .. } => {
-                self.held_bytes += text.len() + 1;
-                // Also where the dialect is given: its document may be printed over several lines.
-                let told = self.detector.line(held.line_no, text);
-                if self.is_given {
-                    self.looks_like = self.looks_like.or(told);
-                } else if self.dialect.is_none() {
-                    self.dialect = told.or_else(|| self.detector.settled());
-                }
-                self.look_for_name(event_data(text).unwrap_or(text));
-            }
-            HeldLine::Zeros => self.detector.other(held.line_no, "nothing but zero bytes"),
-            HeldLine::TooLong => self
-                .detector
-                .other(held.line_no, "a line of more than 16 MiB"),
-        }
-        self.held.push(held);
-        let named = self.named.is_some() || self.context.session_id.is_some();
-        let long = self.held.len() > MAX_HELD_LINES || self.held_bytes > HEAD_BYTES;
-        let is_printed = self.detector.is_printed();
-        match self.dialect {
-            Some(_) if is_printed && self.detector.gave_up() => {
-                self.failed = Some(self.detector.not_a_session());
-            }
-            Some(dialect) if (named || long) && !is_printed => self.start(dialect),
-            Some(_) => {}
-            None if self.detector.gave_up() => self.failed = Some(self.detector.not_a_session()),
-            None => {}
-        }
-    }
-
-    /// Takes note of the session that what stands in a text names, unless one is known.
-    fn look_for_name(&mut self, text: &str) {
-        if self.named.is_some() {
-            return;
-        }
-        for value in &parse_line(text).values {
-            match Dialect::ClaudeStream.naming(value) {
-                Naming::Before(id) => self.called = Some(id.to_owned()),
-                _ => self.named = self.named.take().or_else(|| native_session_id(value)),
-            }
-        }
-    }
-
-    fn start(&mut self, dialect: Dialect) {
-        if self.named.is_none() {
-            // A value over several lines may name it, too.
-            let texts = self.held.iter().filter_map(|held| match &held.line {
-                HeldLine::Text { text, .. } => Some(text.as_ref()),
-                HeldLine::Zeros | HeldLine::TooLong => None,
-            });
-            let whole = texts.collect::<Vec<_>>().join("\n");
-            self.look_for_name(&whole);
-        }
-        let native_id = self.named.clone().or_else(|| self.called.clone());
-        let wanted = self.context.session_id.as_ref().or(native_id.as_ref());
-        let session_id = match wanted {
-            Some(id) => chat_event::session_id::from_native(id).into_owned(),
-            None if matches!(dialect.profile().sessions, Sessions::NamedLate) => {
-                let texts = self.held.iter().filter_map(|held| match &held.line {
-                    HeldLine::Text { text, .. } => Some(text.as_ref()),
-                    HeldLine::Zeros | HeldLine::TooLong => None,
-                });
-                let run = self.context.run.as_deref();
-                let all: Vec<&str> = run.into_iter().chain(texts).collect();
-                format!("s-{:016x}", hash(all.join("\n").as_bytes()))
-            }
-            None => {
-                let first = self.held.iter().find_map(|held| match &held.line {
-                    HeldLine::Text { text, .. } => Some(text.as_ref()),
-                    HeldLine::Zeros | HeldLine::TooLong => None,
-                });
-                format!("s-{:016x}", hash(first.unwrap_or("").as_bytes()))
-            }
-        };
-        let mut running = Running {
-            emitter: Emitter::new(&session_id),
-            normalizer: (dialect.profile().make)(&self.context),
-            dialect,
-            // Who wants all of it in one session gets that.
-            native_id: native_id.filter(|_| self.context.session_id.is_none()),
-            ahead: Vec::new(),
-            ahead_bytes: 0,
-            beside: match self.context.session_id {
-                None => dialect
-                    .router()
-                    .map(|router| Beside::new(router, &session_id)),
-                Some(_) => None,
-            },
-            torn: None,
-        };
-        if dialect.profile().origin == Origin::Run {
-            running.emitter.run = self.context.run_mark();
-        }
-        running.emitter.untold_edits.is_off = dialect.profile().tells_edits_late;
-        for held in std::mem::take(&mut self.held) {
-            running.line(&held);
-        }
-        self.running = Some(running);
-        if self.is_given {
-            self.looks_like = self.looks_like.or_else(|| self.detector.at_end());
-        }
-        // What it keeps of a document is of no use any more.
-        self.detector = Detector::default();
-    }
-
     fn end(&mut self, arrival_ms: i64) {
         self.finished = true;
         if self.failed.is_some() {
@@ -406,11 +266,4 @@ impl Core {
             None => Ok(()),
         }
     }
-}
-
-/// The id a source gives its session.
-fn native_session_id(value: &Value) -> Option<String> {
-    let id = text_of(value, "session_id").or_else(|| text_of(value, "sessionId"));
-    id.map(str::to_owned)
-        .or_else(|| Dialect::all().find_map(|dialect| (dialect.profile().session_of)(value)))
 }

@@ -15,6 +15,7 @@
 
 mod bus;
 mod catch_up;
+mod event_table;
 mod named;
 mod reading;
 mod sessions;

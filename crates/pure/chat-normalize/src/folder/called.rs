@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{AgentPart, SessionFolder, split, stem};
+use super::paths::{split, stem};
+use super::{AgentPart, SessionFolder};
 use crate::value::{str_of, text_of};
 
 /// Sub-agents that start sub-agents; what lies deeper stands by itself.

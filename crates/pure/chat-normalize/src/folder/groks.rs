@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::split;
+use super::paths::split;
 
 /// The folders in which Grok Build keeps a session each, and those in which these lie.
 pub(super) struct Groks<'a> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::around;
+use super::paths::around;
 
 /// The folders in which Kimi Code keeps a session each, with what stands before `agents/main/wire.jsonl`.
 pub(super) struct Kimis<'a>(BTreeSet<&'a str>);

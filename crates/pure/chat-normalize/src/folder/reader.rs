@@ -29,7 +29,8 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use chat_event::{ChatEvent, Payload};
 
 use super::source::Source;
-use super::{AgentPart, SessionParts, kimi_session_at, open_hands_session_at};
+use super::talks::open_hands_session_at;
+use super::{AgentPart, SessionParts, kimi_session_at};
 use crate::cline::TaskLine;
 use crate::detect::NotASession;
 use crate::dialect::Dialect;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{around, split};
+use super::paths::{around, clean_of, split};
 use crate::openhands::event_number;
 
 /// The folders in which OpenHands keeps a session each.
@@ -62,8 +62,15 @@ pub(super) fn caller_of(talk: &str) -> Option<&str> {
 }
 
 /// The folder of the session of which an event lies at this path, whose parts are parted by `/`.
-pub(super) fn session_of(path: &str) -> Option<&str> {
+fn session_of(path: &str) -> Option<&str> {
     talk_of(path).map(|(talk, _)| outermost(talk))
+}
+
+/// The session of OpenHands of which an event lies at this path: its folder is called as it is.
+pub(super) fn open_hands_session_at(path: &str) -> Option<String> {
+    let clean = clean_of(path);
+    let name = split(session_of(&clean)?).1;
+    (!name.is_empty()).then(|| name.to_owned())
 }
 
 /// The folder of the session that a conversation is, or is a part of.

@@ -3,10 +3,12 @@
 
 use serde_json::Value;
 
+use super::Context;
 use super::beside::Beside;
+use super::head::MAX_HELD_LINES;
 use super::held::{Held, HeldLine};
 use super::torn::Torn;
-use super::{Context, HEAD_BYTES, MAX_HELD_LINES};
+use crate::detect::HEAD_BYTES;
 use crate::dialect::{Dialect, Form, Naming, Normalizer, Origin};
 use crate::emit::{Emitter, Place};
 use crate::parse::{event_data, is_event_field, parse_document, parse_line, records_behind};

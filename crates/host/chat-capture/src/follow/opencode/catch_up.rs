@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use super::bus::{Bus, Event, Events};
+use super::bus::Bus;
+use super::event_table::{Event, Events};
 use crate::follow::agent::Agent;
 use crate::follow::sqlite::{Database, Index};
 use crate::follow::store::{Queued, Reading, Told, is_of_one};

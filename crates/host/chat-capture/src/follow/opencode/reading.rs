@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use super::OpenCode;
-use super::bus::{Bus, Event};
+use super::bus::Bus;
 use super::catch_up::{Rows, Step};
+use super::event_table::Event;
 use super::sessions::List;
 use crate::follow::sqlite::Database;
 use crate::follow::store::{AllNews, Seen, Told, is_of_one, news_of};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::Want;
 use super::held::Held;
-use crate::folder::clean_of;
+use crate::folder::paths::clean_of;
 use crate::folder::talks::{caller_of, talk_of};
 use crate::openhands::{OpenHandsState, OpenHandsWeave};
 
