@@ -83,8 +83,6 @@ pub(crate) struct VirtualList {
     /// Whether the scroller was told to have no box.
     hidden: Cell<bool>,
     view: Cell<View>,
-    /// Whether `on_view` has yet to hear of it.
-    view_due: Cell<bool>,
     /// How high the sizer was written.
     sizer_px: Cell<f64>,
     placed: RefCell<placement::Placed>,
@@ -148,7 +146,6 @@ impl VirtualList {
             size_told: Cell::new(false),
             hidden: Cell::new(false),
             view: Cell::default(),
-            view_due: Cell::new(false),
             sizer_px: Cell::new(-1.0),
             placed: RefCell::default(),
             n_rows_told: Cell::new(0),
@@ -247,7 +244,6 @@ impl VirtualList {
 
     /// Mounts what is to be seen and unmounts the rest.
     pub(crate) fn update(&self) {
-        self.tell_view_due();
         self.learn_size();
         let changed = self.mount_window();
         self.restate();
@@ -261,23 +257,6 @@ impl VirtualList {
 
     /// Writes sizer, block and scroll position after the heights are known.
     pub(crate) fn settle(&self) {
-        self.write_settled();
-        self.learn_view();
-        self.tell_view_due();
-    }
-
-    /// The same while the browser lays out: whoever hears where the reader is waits for the next frame. What stands around
-    /// the rows is filled by it, and sizes that change above what is being reported come too late for this layout, of which
-    /// the browser complains.
-    pub(super) fn settle_in_layout(&self) {
-        self.write_settled();
-        self.learn_view();
-        if self.view_due.get() {
-            (self.request_frame)();
-        }
-    }
-
-    fn write_settled(&self) {
         let (scroll_to_px, sizer_px, will_do) = {
             let mut viewport = self.viewport.borrow_mut();
             let scroll_to_px = viewport.after_measure();
@@ -295,6 +274,7 @@ impl VirtualList {
         if !will_do && self.forced.borrow().is_none() {
             (self.request_frame)();
         }
+        self.tell_view();
     }
 
     /// Takes everything down.

@@ -57,7 +57,7 @@ impl RowObserver {
                 }
             }
             if any_row {
-                list.settle_in_layout();
+                list.settle();
             }
         })?;
         observer.watch(&scroller);

@@ -234,8 +234,7 @@ impl VirtualList {
         Some(heights.top_of(id)? / heights.total_px().max(1.0))
     }
 
-    /// Learns where the reader is; where that is elsewhere, it is due to be told.
-    pub(super) fn learn_view(&self) {
+    pub(super) fn tell_view(&self) {
         let view = {
             let viewport = self.viewport.borrow();
             let top = viewport.heights().at_offset(viewport.list_top_px() + 1.0);
@@ -247,14 +246,7 @@ impl VirtualList {
             }
         };
         if self.view.replace(view) != view {
-            self.view_due.set(true);
-        }
-    }
-
-    /// Tells where the reader is, unless that was told.
-    pub(super) fn tell_view_due(&self) {
-        if self.view_due.take() {
-            (self.on_view)(self.view.get());
+            (self.on_view)(view);
         }
     }
 }

@@ -13,9 +13,9 @@ use crate::{FEED, SHORT};
 /// So many bytes, packed, are fetched of the program before the first rows of a ChatEvent log, at most.
 const MOST_FIRST_BYTES: usize = 298_000;
 /// And in all, the worker for colours and what unpacks included.
-const MOST_BYTES: usize = 1_990_000;
+const MOST_BYTES: usize = 1_981_000;
 /// What reads in a worker is fetched for long logs alone, and is made for speed.
-const MOST_READER_BYTES: usize = 925_000;
+const MOST_READER_BYTES: usize = 917_000;
 
 /// Addresses fetched up to the moment in which the first rows are there.
 const FETCHED_FIRST: &str = "(() => {
