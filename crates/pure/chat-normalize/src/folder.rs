@@ -79,7 +79,7 @@ pub use kimis::kimi_session_at;
 use kimis::{InKimi, Kimis};
 use kinds::{BESIDE_TASKS, Kind, NOTES, kind, owner, task_of, used_of};
 use paths::{clean_of, split, stem};
-pub use reader::{FolderReader, Want, result_file};
+pub use reader::{FolderReader, MAX_RESULT_BYTES, Want, cut_result, result_file};
 use talks::{InTalk, Talks};
 
 /// The sessions of a folder, and what is none.

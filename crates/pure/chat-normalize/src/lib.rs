@@ -85,8 +85,8 @@ pub use dialect::Dialect;
 pub use droid::droid_used;
 pub use emit::{AT_REST, Report};
 pub use folder::{
-    AgentPart, Caller, FolderReader, SessionFolder, SessionParts, Want, kimi_session_at,
-    result_file,
+    AgentPart, Caller, FolderReader, MAX_RESULT_BYTES, SessionFolder, SessionParts, Want,
+    cut_result, kimi_session_at, result_file,
 };
 pub use log_reader::{Head, LogReader};
 pub use log_sessions::{LogSession, LogSessions};

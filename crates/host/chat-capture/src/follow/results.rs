@@ -3,14 +3,10 @@
 
 use std::path::Path;
 
-use chat_event::payload::Notice;
-use chat_event::{ChatEvent, Json, Payload, stable_hash};
-use chat_normalize::result_file;
+use chat_event::{ChatEvent, Json, Payload};
+use chat_normalize::{MAX_RESULT_BYTES, cut_result, result_file};
 
 use super::file::Followed;
-
-/// The longest result that is put in its place; it stands in one event.
-const MAX_RESULT_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Puts the whole of a result in its place, where it lies in a file of the session's folder; the notice that is told behind
 /// it, where that was more than is shown.
@@ -30,31 +26,11 @@ pub(super) fn whole_result(main: &Path, event: &mut ChatEvent) -> Option<ChatEve
     let file = folder.join(name);
     let mut bytes = Vec::new();
     let mut opened = Followed::open(&file).ok()?;
-    opened.read(0, MAX_RESULT_BYTES, &mut bytes).ok()?;
+    opened.read(0, MAX_RESULT_BYTES as u64, &mut bytes).ok()?;
     if bytes.is_empty() {
         return None;
     }
     result.result = Json::string(&String::from_utf8_lossy(&bytes));
-    let is_cut = opened.len().is_ok_and(|len| len > MAX_RESULT_BYTES);
-    is_cut.then(|| cut_off(&file, event))
-}
-
-/// What is said of a result whose end is not shown.
-fn cut_off(file: &Path, event: &ChatEvent) -> ChatEvent {
-    let text = format!(
-        "{} is longer than 16 MiB; its beginning is shown",
-        file.display()
-    );
-    // As the reader of files at rest names it.
-    let id = format!("folder-{:016x}", stable_hash(text.as_bytes()));
-    let notice = Notice {
-        level: "warning".to_owned(),
-        text,
-        source: Some("reader".to_owned()),
-        ..Notice::default()
-    };
-    ChatEvent {
-        timestamp: event.timestamp,
-        ..ChatEvent::new(id, 0, event.session_id.clone(), notice)
-    }
+    let is_cut = opened.len().is_ok_and(|len| len > MAX_RESULT_BYTES as u64);
+    is_cut.then(|| cut_result(&file.to_string_lossy(), event))
 }

@@ -39,8 +39,8 @@ use crate::reader::{Context, SessionReader};
 use calls::AgentCalls;
 use metas::{Meta, Metas};
 use note::Note;
-pub use results::result_file;
 use results::{LargeResult, ResultFiles};
+pub use results::{MAX_RESULT_BYTES, cut_result, result_file};
 use woven::Woven;
 use written::Written;
 

@@ -6,9 +6,10 @@ use chat_event::payload::ToolResult;
 use chat_event::{ChatEvent, Json, Payload};
 
 use super::held::Held;
+use super::written::said;
 
-/// The longest result that is put in its place; it stands in one event.
-const MAX_RESULT_BYTES: usize = 16 * 1024 * 1024;
+/// The longest result that is put in its place, in bytes; it stands in one event. Of a longer one its beginning is.
+pub const MAX_RESULT_BYTES: usize = 16 * 1024 * 1024;
 
 /// Results' files that were not read.
 #[derive(Debug)]
@@ -73,6 +74,18 @@ pub fn result_file(result: &ToolResult) -> Option<String> {
     (!matches!(name, "" | "." | "..")).then(|| name.to_owned())
 }
 
+/// The notice that follows a result whose file is longer than [`MAX_RESULT_BYTES`], as of the result's time.
+pub fn cut_result(path: &str, result: &ChatEvent) -> ChatEvent {
+    ChatEvent {
+        timestamp: result.timestamp,
+        ..said(result.session_id.clone(), "warning", cut_off(path))
+    }
+}
+
+fn cut_off(path: &str) -> String {
+    format!("{path} is longer than 16 MiB; its beginning is shown")
+}
+
 impl LargeResult {
     pub(super) fn new(path: String, event: ChatEvent) -> Self {
         LargeResult {
@@ -89,8 +102,7 @@ impl LargeResult {
             result.result = Json::string(&text);
         }
         let path = self.file.path();
-        let warning = (!self.file.is_whole())
-            .then(|| format!("{path} is longer than 16 MiB; its beginning is shown"));
+        let warning = (!self.file.is_whole()).then(|| cut_off(path));
         (event, warning)
     }
 

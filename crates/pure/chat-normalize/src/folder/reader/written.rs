@@ -84,16 +84,23 @@ impl Written {
         text: String,
         out: &mut Vec<ChatEvent>,
     ) {
-        let id = format!("folder-{:016x}", hash(text.as_bytes()));
-        let notice = Notice {
-            level: level.to_owned(),
-            text,
-            source: Some("reader".to_owned()),
-            line: None,
-            extra: Extra::default(),
-        };
-        let mut event = ChatEvent::new(id, self.time_ms, session_id, notice);
+        let mut event = said(session_id, level, text);
         event.timestamp = known_time(self.time_ms);
         self.write(event, out);
     }
+}
+
+/// What the reader itself has to say, without its time. It is named by its words: who reads the same says it under one id.
+pub(super) fn said(session_id: String, level: &str, text: String) -> ChatEvent {
+    let id = format!("folder-{:016x}", hash(text.as_bytes()));
+    let notice = Notice {
+        level: level.to_owned(),
+        text,
+        source: Some("reader".to_owned()),
+        line: None,
+        extra: Extra::default(),
+    };
+    let mut event = ChatEvent::new(id, 0, session_id, notice);
+    event.timestamp = None;
+    event
 }
