@@ -20,7 +20,7 @@ const TELL_MS: f64 = 250.0;
 /// As much as the page is told of at once: it takes so many events within a frame, or so many of the reader's steps, of
 /// some 32 KB each.
 const TELL_EVENTS: usize = 20_000;
-const TELL_STEPS: usize = 128;
+const TELL_STEPS: usize = 256;
 
 /// Begins to read what the page asked for.
 pub(crate) fn begin() {

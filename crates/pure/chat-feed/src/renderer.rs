@@ -303,6 +303,10 @@ impl ChatRenderer {
         self.rows_of_ids.shrink_to_fit();
     }
 
+    /// Does what the event says.
+    ///
+    /// What is done for a type of event is not inlined: a browser compiles functions whole, as they are first called and again as
+    /// they turn out to be called often. As one function of 52 KB this took 0.2 s of the 0.6 that 100,000 events take.
     fn perform(&mut self, event: &ChatEvent, took: Took) {
         if let Payload::AssistantChunk(_)
         | Payload::AssistantDone(_)

@@ -20,6 +20,7 @@ pub(super) enum Ask {
 chat_event::pack_variants!(Ask { 0 => Message, 1 => Permission, 2 => Question });
 
 impl ChatRenderer {
+    #[inline(never)]
     pub(super) fn agent_message(&mut self, event: &ChatEvent, message: &AgentMessage) {
         let id = self.message(event, &message.message_id);
         let sender = event.agent_id.clone().or_else(|| {
@@ -45,6 +46,7 @@ impl ChatRenderer {
         self.update(id);
     }
 
+    #[inline(never)]
     pub(super) fn agent_callback(&mut self, event: &ChatEvent, callback: &AgentCallback) {
         let id = self.message(event, &callback.message_id);
         if let BlockBody::AgentMessage(block) = &mut self.feed.slot(id).block.body {
@@ -78,6 +80,7 @@ impl ChatRenderer {
         })
     }
 
+    #[inline(never)]
     pub(super) fn permission_request(&mut self, event: &ChatEvent, request: &PermissionRequest) {
         if let Some(told) = self.refusal_told_before(event, request) {
             self.asks
@@ -106,6 +109,7 @@ impl ChatRenderer {
         });
     }
 
+    #[inline(never)]
     pub(super) fn permission_resolved(&mut self, event: &ChatEvent, resolved: &PermissionResolved) {
         let id = self.permission(event, &resolved.request_id);
         let answered_ms = self.answered_ms(id);
@@ -148,6 +152,7 @@ impl ChatRenderer {
         })
     }
 
+    #[inline(never)]
     pub(super) fn question_request(&mut self, event: &ChatEvent, request: &QuestionRequest) {
         let texts = |request: &QuestionRequest| -> Vec<String> {
             let questions = request.questions.iter();
@@ -168,6 +173,7 @@ impl ChatRenderer {
         });
     }
 
+    #[inline(never)]
     pub(super) fn question_resolved(&mut self, event: &ChatEvent, resolved: &QuestionResolved) {
         let id = self.question(event, &resolved.request_id);
         let answered_ms = self.answered_ms(id);

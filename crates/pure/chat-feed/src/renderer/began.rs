@@ -12,6 +12,7 @@ use crate::retries::{RETRY_NOTICE, Retries, is_retry};
 pub(crate) const MODEL_NOTICE: &str = "Model: ";
 
 impl ChatRenderer {
+    #[inline(never)]
     pub(super) fn log_start(&mut self, start: &LogStart) {
         if start.schema > chat_event::SCHEMA {
             self.feed.session.newer_schema = Some(start.schema);
@@ -19,6 +20,7 @@ impl ChatRenderer {
         }
     }
 
+    #[inline(never)]
     pub(super) fn session_start(&mut self, event: &ChatEvent, start: &SessionStart, took: Took) {
         if event.parent_tool_call_id.is_some() {
             // It began within the session, whose facts are others.
@@ -96,6 +98,7 @@ impl ChatRenderer {
         }
     }
 
+    #[inline(never)]
     pub(super) fn session_status(&mut self, event: &ChatEvent, status: &SessionStatus) {
         if !is_retry(status) {
             return;
@@ -124,6 +127,7 @@ impl ChatRenderer {
     }
 
     /// The provider answered, or is asked no more.
+    #[inline(never)]
     pub(super) fn retries_end(&mut self) {
         let Some((row, retries)) = self.retries.take() else {
             return;

@@ -15,6 +15,7 @@ use crate::took::ran_ms;
 use crate::tool::{ToolKind, ToolStatus};
 
 impl ChatRenderer {
+    #[inline(never)]
     pub(super) fn tool_call(&mut self, event: &ChatEvent, call: &ToolCall, is_past: bool) {
         let place = self.place(event);
         let known = self.known_call(&call.tool_call_id, place.turn);
@@ -54,6 +55,7 @@ impl ChatRenderer {
         })
     }
 
+    #[inline(never)]
     pub(super) fn tool_input_chunk(&mut self, event: &ChatEvent, chunk: &ToolInputChunk) {
         let place = self.place(event);
         let id = match self.known_call(&chunk.tool_call_id, place.turn) {
@@ -99,6 +101,7 @@ impl ChatRenderer {
         self.mark_running(id);
     }
 
+    #[inline(never)]
     pub(super) fn tool_output_chunk(&mut self, event: &ChatEvent, chunk: &ToolOutputChunk) {
         let place = self.place(event);
         let id = self.call_or_placeholder(&chunk.tool_call_id, &place);
@@ -136,6 +139,7 @@ impl ChatRenderer {
         less
     }
 
+    #[inline(never)]
     pub(super) fn tool_result(&mut self, event: &ChatEvent, result: &ToolResult) {
         let place = self.place(event);
         let id = self.call_or_placeholder(&result.tool_call_id, &place);
@@ -223,6 +227,7 @@ impl ChatRenderer {
         self.look_whether_asks_wait(id);
     }
 
+    #[inline(never)]
     pub(super) fn file_edit(&mut self, event: &ChatEvent, edit: &FileEdit) {
         let mut place = self.place(event);
         let call = self.calls.get(edit.tool_call_id.as_str()).copied();

@@ -10,11 +10,13 @@ use super::ChatRenderer;
 use crate::block::{BlockBody, BlockId, ProgressBlock, Prompt, ResponseIdx};
 
 impl ChatRenderer {
+    #[inline(never)]
     pub(super) fn user_message(&mut self, event: &ChatEvent, message: &UserMessage) {
         let text = message.text.clone();
         self.prompt(event, text, false, message.attachments.clone());
     }
 
+    #[inline(never)]
     pub(super) fn user_audio(&mut self, event: &ChatEvent, audio: &UserAudio) {
         let text = Body::from(audio.transcription.as_str());
         // Sound that the event holds itself is there to be heard; what lies elsewhere is not fetched.
@@ -104,6 +106,7 @@ impl ChatRenderer {
         }
     }
 
+    #[inline(never)]
     pub(super) fn plan(&mut self, event: &ChatEvent, plan: &Plan) {
         let place = self.place(event);
         let changes = self.plan_changes(&place, &plan.entries);
@@ -128,6 +131,7 @@ impl ChatRenderer {
         self.note_plan_step(id, changes);
     }
 
+    #[inline(never)]
     pub(super) fn progress(&mut self, event: &ChatEvent, progress: &Progress) {
         let place = self.place(event);
         let call = progress.tool_call_id.as_deref();
@@ -162,6 +166,7 @@ impl ChatRenderer {
         }
     }
 
+    #[inline(never)]
     pub(super) fn audio_chunk(&mut self, event: &ChatEvent, chunk: &AudioChunk) {
         let id = self.audio(event, 1, None);
         let BlockBody::Audio { sound, .. } = self.feed.block(id).body else {
@@ -188,6 +193,7 @@ impl ChatRenderer {
     }
 
     /// Goes on with the spoken answer, or begins one; its row.
+    #[inline(never)]
     pub(super) fn audio(
         &mut self,
         event: &ChatEvent,
@@ -257,6 +263,7 @@ impl ChatRenderer {
         }
     }
 
+    #[inline(never)]
     pub(super) fn notice(&mut self, event: &ChatEvent, notice: &Notice) {
         let body = BlockBody::Notice {
             warning: notice.level != "info",
@@ -284,11 +291,13 @@ impl ChatRenderer {
         self.insert(&place, body)
     }
 
+    #[inline(never)]
     pub(super) fn raw(&mut self, event: &ChatEvent, label: String, value: &Json) {
         let value = value.clone();
         self.row(event, BlockBody::Raw { label, value });
     }
 
+    #[inline(never)]
     pub(super) fn log_gap(&mut self, event: &ChatEvent, gap: &LogGap) {
         let n_lost = gap.n_missing();
         let session = &mut self.feed.session;

@@ -56,6 +56,7 @@ impl ChatRenderer {
         }
     }
 
+    #[inline(never)]
     pub(super) fn interrupt(&mut self, event: &ChatEvent, interrupt: &Interrupt) {
         let place = self.place(event);
         self.stop(
@@ -71,6 +72,7 @@ impl ChatRenderer {
         );
     }
 
+    #[inline(never)]
     pub(super) fn error(&mut self, event: &ChatEvent, error: &ErrorEvent) {
         let place = self.place(event);
         self.stop(event, &place, (ToolStatus::NoResult, TurnState::Failed));

@@ -8,6 +8,7 @@ use crate::tool::ToolStatus;
 
 impl ChatRenderer {
     /// Takes back the rows that the named events made.
+    #[inline(never)]
     pub(super) fn retract(&mut self, retract: &Retract) {
         for event_id in &retract.event_ids {
             let id_hash = super::seen::hash_of_id(event_id);

@@ -21,6 +21,7 @@ use parts::Part;
 pub(super) use parts::{PartName, ResponseWork};
 
 impl ChatRenderer {
+    #[inline(never)]
     pub(super) fn text(&mut self, event: &ChatEvent, mut piece: Piece<'_>, thinking: bool) {
         let mut place = self.place(event);
         let response = match place.response {
@@ -144,6 +145,7 @@ impl ChatRenderer {
     }
 
     /// Brings a piece into the part's text; returns how much of it, from its start, stayed as it was.
+    #[inline(never)]
     fn take_text(&mut self, part: &mut Part, piece: &Piece<'_>) -> usize {
         let event = self.event;
         let text = self.feed.body(part.text).text.open();

@@ -112,6 +112,7 @@ impl ChatRenderer {
         turn
     }
 
+    #[inline(never)]
     pub(super) fn turn_start(&mut self, event: &ChatEvent, start: &TurnStart) {
         let known = event
             .turn_id
@@ -132,6 +133,7 @@ impl ChatRenderer {
         }
     }
 
+    #[inline(never)]
     pub(super) fn turn_end(&mut self, event: &ChatEvent, end: &TurnEnd) {
         let turn = self.turn_of(event);
         let guessed = end.extra.get("guessed").is_some();
@@ -206,6 +208,7 @@ impl ChatRenderer {
         self.tell_spent(turn);
     }
 
+    #[inline(never)]
     pub(super) fn session_end(&mut self, event: &ChatEvent, end: &SessionEnd, took: Took) {
         let row = BlockBody::SessionEnd {
             reason: end.reason.clone(),
@@ -270,6 +273,7 @@ impl ChatRenderer {
     /// The agent works in a turn: those before it are over, also where nobody said so.
     ///
     /// That the next turn began does not tell: a prompt may wait while the agent is busy with the one before.
+    #[inline(never)]
     pub(super) fn work_begins(&mut self, event: &ChatEvent, took: Took) {
         if event.parent_tool_call_id.is_some() {
             return;

@@ -18,6 +18,7 @@ const NO_TURN: u64 = u64::MAX;
 
 impl ChatRenderer {
     /// Counts what a `usage` event says, once.
+    #[inline(never)]
     pub(super) fn usage(&mut self, event: &ChatEvent, usage: &Usage) {
         let parent = event.parent_tool_call_id.as_deref();
         let response = event.response_id.as_deref().map(hash);

@@ -8,6 +8,7 @@ use crate::split::Splitter;
 use crate::took::between;
 
 impl ChatRenderer {
+    #[inline(never)]
     pub(super) fn show_thinking(
         &mut self,
         part: &mut Part,
@@ -43,6 +44,7 @@ impl ChatRenderer {
     }
 
     /// Cuts what is new into rows and mends the rows that it changes.
+    #[inline(never)]
     pub(super) fn show_text(
         &mut self,
         part: &mut Part,
