@@ -16,28 +16,28 @@
 
 mod agents;
 mod calls;
+mod hand_on;
 mod held;
 mod metas;
+mod newest;
 mod note;
 mod results;
+mod start;
 mod woven;
 mod written;
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
-use chat_event::{ChatEvent, Payload};
+use chat_event::ChatEvent;
 
 use super::source::Source;
-use super::talks::open_hands_session_at;
-use super::{AgentPart, SessionParts, kimi_session_at};
-use crate::cline::TaskLine;
+use super::{AgentPart, SessionParts};
 use crate::detect::NotASession;
 use crate::dialect::Dialect;
 use crate::emit::Report;
-use crate::reader::{Context, SessionReader};
+use crate::reader::Context;
 use calls::AgentCalls;
-use metas::{Meta, Metas};
+use metas::Metas;
 use note::Note;
 use results::{LargeResult, ResultFiles};
 pub use results::{MAX_RESULT_BYTES, cut_result, result_file};
@@ -112,64 +112,6 @@ impl FolderReader {
         reader.started()
     }
 
-    fn unstarted(mut context: Context, parts: SessionParts) -> Self {
-        if let Some(main) = parts.main.as_deref().filter(|_| context.agent.is_none()) {
-            context.agent = TaskLine::agent_at(main).map(str::to_owned);
-        }
-        let called = parts.main.as_deref();
-        let called = match parts.events.is_empty() {
-            true => called.and_then(kimi_session_at).map(str::to_owned),
-            false => called.and_then(open_hands_session_at),
-        };
-        if let Some(called) = called.filter(|_| context.session_id.is_none()) {
-            context.session_id = Some(called.clone());
-            context.native_id = Some(called);
-        }
-        let (woven, note) = match parts.events.is_empty() {
-            true => (None, parts.note),
-            false => (Some(Woven::new(parts.events, parts.note)), None),
-        };
-        // Who reads the note itself has told what it says.
-        let note = note.filter(|_| context.title.is_none());
-        let metas = Metas::of(&parts.agents);
-        let mut agents = BTreeMap::new();
-        for agent in parts.agents {
-            // The one in the session's own folder is it, should the same name lie beside the session too.
-            if agent.flat && agents.contains_key(&agent.agent_id) {
-                continue;
-            }
-            // Of two of the same name there, in folders of their own, one is it, and the other is read all the same.
-            let mut key = agent.agent_id.clone();
-            while agents.contains_key(&key) {
-                key = format!("{}/{}", agent.agent_id, agents.len());
-            }
-            agents.insert(key, agent);
-        }
-        FolderReader {
-            context,
-            main: parts.main,
-            metas,
-            note: note.map(Note::new),
-            woven,
-            agents,
-            unnamed: HashSet::new(),
-            calls: AgentCalls::default(),
-            results: ResultFiles::new(parts.results),
-            sources: Vec::new(),
-            result: None,
-            last: VecDeque::new(),
-            written: Written::new(),
-            left_out: Vec::new(),
-            unread: Vec::new(),
-            dialect: None,
-            forced: None,
-            session_id: None,
-            native_id: None,
-            began: false,
-            finished: false,
-        }
-    }
-
     /// What to read next; `None` when all is read.
     pub fn wants(&self) -> Option<Want<'_>> {
         let of_result = || self.result.as_ref().map(|large| large.file.wants());
@@ -178,14 +120,7 @@ impl FolderReader {
         if let Some(want) = before.or_else(of_result) {
             return Some(want);
         }
-        let is_own = self.sources.last().is_some_and(|it| it.agent.is_none());
-        if let Some(woven) = self.woven.as_ref().filter(|_| is_own) {
-            return woven.wants();
-        }
-        self.sources.last().map(|source| Want {
-            path: &source.path,
-            offset: source.offset,
-        })
+        self.wants_of_newest()
     }
 
     /// Takes the next bytes of what is wanted, none where it is at its end, and appends what they give to `out`.
@@ -211,30 +146,8 @@ impl FolderReader {
             if large.file.push(bytes) {
                 self.end_result(out);
             }
-        } else if let Some(source) = self.sources.last_mut() {
-            source.offset += bytes.len() as u64;
-            let mut events = Vec::new();
-            let (mut lines, mut is_end) = (Cow::Borrowed(bytes), bytes.is_empty());
-            if let Some(woven) = self.woven.as_mut().filter(|_| source.agent.is_none()) {
-                lines = Cow::Owned(woven.push(bytes).into_bytes());
-                is_end = woven.is_done();
-            }
-            let mut verdict = source.reader.push(&lines, arrival_ms, &mut events);
-            if is_end && verdict.is_ok() {
-                source.ended = true;
-                verdict = source.reader.finish(arrival_ms, &mut events);
-            }
-            source.events.extend(events);
-            if let Err(why) = verdict {
-                if source.agent.is_none() {
-                    self.sources.clear();
-                    return Err(why);
-                }
-                let text = format!("{} could not be read: {why}", source.path);
-                source.ended = true;
-                source.events.clear();
-                self.say("warning", text, out);
-            }
+        } else {
+            self.push_to_newest(bytes, arrival_ms, out)?;
         }
         self.go_on(out);
         Ok(())
@@ -252,22 +165,8 @@ impl FolderReader {
             self.end_note();
         } else if let Some(large) = self.result.take() {
             self.emit(large.unfilled(), out);
-        } else if let Some(source) = self.sources.last_mut() {
-            let mut events = Vec::new();
-            let mut is_end = true;
-            if let Some(woven) = self.woven.as_mut().filter(|_| source.agent.is_none()) {
-                let lines = woven.skip();
-                let _ = source
-                    .reader
-                    .push(lines.as_bytes(), arrival_ms, &mut events);
-                is_end = woven.is_done();
-            }
-            // What was read up to here stands, and what is open in it is closed.
-            if is_end {
-                let _ = source.reader.finish(arrival_ms, &mut events);
-            }
-            source.events.extend(events);
-            source.ended = is_end;
+        } else {
+            self.skip_in_newest(arrival_ms);
         }
         self.say("warning", text, out);
         self.go_on(out);
@@ -295,157 +194,5 @@ impl FolderReader {
     /// One that every session of its folder leaves unread is nobody's.
     pub fn unread(&self) -> &[String] {
         &self.unread
-    }
-
-    fn started(mut self) -> Self {
-        if self.metas.is_empty() && self.note.is_none() {
-            self.begin();
-        }
-        self
-    }
-
-    /// What is noted of the session is read, or cannot be.
-    fn end_note(&mut self) {
-        if let Some(said) = self.note.take() {
-            said.tell(&mut self.context);
-        }
-        self.begin();
-    }
-
-    fn begin(&mut self) {
-        self.began = true;
-        match self.main.take() {
-            Some(path) => {
-                let mut source = Source::new(&path, self.context.clone(), None);
-                // A file of one event may say too little of whose it is.
-                let of_events = self.woven.as_ref().map(|_| Dialect::OpenHands);
-                if let Some(dialect) = self.forced.or(of_events) {
-                    source.reader = SessionReader::with_dialect(self.context.clone(), dialect);
-                }
-                self.sources.push(source);
-            }
-            None => self.next_left(),
-        }
-    }
-
-    fn take_meta(&mut self, meta: Option<Meta>) {
-        if let Some(meta) = meta {
-            if let Some(call) = meta.call {
-                self.calls.note_agent(call, meta.agent_id.clone());
-            }
-            if meta.unnamed {
-                self.unnamed.insert(meta.agent_id);
-            }
-        }
-        if self.metas.is_empty() && self.note.is_none() {
-            self.begin();
-        }
-    }
-
-    /// Hands on what can be said now, and opens the file that is needed next.
-    fn go_on(&mut self, out: &mut Vec<ChatEvent>) {
-        while self.result.is_none() && self.metas.is_empty() {
-            let Some(source) = self.sources.last_mut() else {
-                break;
-            };
-            let Some(event) = source.events.pop_front() else {
-                if !source.ended {
-                    return;
-                }
-                self.end_source();
-                continue;
-            };
-            if source.agent.is_none() {
-                if self.session_id.is_none() {
-                    self.session_id = Some(event.session_id.clone());
-                }
-                if let Payload::SessionStart(start) = &event.payload {
-                    self.native_id = start.native_id.clone().or(self.native_id.take());
-                }
-                if matches!(event.payload, Payload::SessionEnd(_)) || !self.last.is_empty() {
-                    self.last.push_back(event);
-                    continue;
-                }
-            } else if !self.has_place(&event) {
-                continue;
-            }
-            if let Some((agent_id, call)) = self.agent_before(&event) {
-                if let Some(source) = self.sources.last_mut() {
-                    source.events.push_front(event);
-                }
-                self.open_agent(&agent_id, Some(call));
-                continue;
-            }
-            if let Some(path) = self.results.take_of(&event) {
-                self.result = Some(LargeResult::new(path, event));
-                return;
-            }
-            self.emit(event, out);
-        }
-        if self.began && self.sources.is_empty() && self.result.is_none() && !self.finished {
-            self.finished = true;
-            self.end(out);
-        }
-    }
-
-    fn end_result(&mut self, out: &mut Vec<ChatEvent>) {
-        let Some(large) = self.result.take() else {
-            return;
-        };
-        let (event, warning) = large.filled();
-        self.emit(event, out);
-        if let Some(warning) = warning {
-            self.say("warning", warning, out);
-        }
-    }
-
-    /// The newest file is at its end.
-    fn end_source(&mut self) {
-        let Some(source) = self.sources.pop() else {
-            return;
-        };
-        self.written.add_report(source.reader.report());
-        if source.agent.is_none() {
-            self.dialect = source.reader.dialect();
-        }
-        if self.sources.is_empty() {
-            self.next_left();
-        }
-    }
-
-    fn end(&mut self, out: &mut Vec<ChatEvent>) {
-        if !self.left_out.is_empty() {
-            let text = format!(
-                "no call started what these files tell, and they are left out: {}",
-                self.left_out.join(", ")
-            );
-            self.say("info", text, out);
-        }
-        for event in std::mem::take(&mut self.last) {
-            self.written.write(event, out);
-        }
-    }
-
-    /// Writes an event of the newest file.
-    fn emit(&mut self, event: ChatEvent, out: &mut Vec<ChatEvent>) {
-        let event = match self
-            .sources
-            .last_mut()
-            .and_then(|source| source.agent.as_mut())
-        {
-            Some(agent) => agent.place(event),
-            None => Some(event),
-        };
-        let Some(event) = event else { return };
-        self.calls.note(&event);
-        self.written.write(event, out);
-    }
-
-    fn say(&mut self, level: &str, text: String, out: &mut Vec<ChatEvent>) {
-        let session_id = match (&self.session_id, &self.context.session_id) {
-            (Some(id), _) | (None, Some(id)) => id.clone(),
-            (None, None) => "session".to_owned(),
-        };
-        self.written.say(session_id, level, text, out);
     }
 }

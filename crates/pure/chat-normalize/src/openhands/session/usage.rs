@@ -92,6 +92,18 @@ impl Session {
         );
     }
 
+    /// Tells the sums at the end of the turn, where they were not told before.
+    pub(super) fn tell_spent(&mut self, emitter: &mut Emitter) {
+        let place = self.track.place();
+        if self.spent != self.told_spent
+            && let Some(turn) = &place.turn_id
+            && let Some(spent) = self.spent.clone()
+        {
+            emitter.add_as(&format!("{turn}:spent"), &place, spent);
+            self.told_spent.clone_from(&self.spent);
+        }
+    }
+
     /// Forgets the sums of the task before.
     pub(crate) fn forget_metrics(&mut self) {
         self.spent = None;
