@@ -69,6 +69,8 @@ pub(crate) struct Emitter {
     /// What tells this run of the program from others, in ids that name lines by their numbers.
     pub(crate) run: Option<String>,
     n_of_line: u32,
+    /// The line whose parts came last that no rule knows, and how many those were.
+    raw_of_line: (u64, u32),
     /// Hashes of all ids of the session: what grows with it, by eight bytes an event.
     used_ids: HashSet<u64>,
     /// The last number put behind an id that came more than once, of those that came last.
@@ -101,6 +103,7 @@ impl Emitter {
             line_id: "0".to_owned(),
             run: None,
             n_of_line: 0,
+            raw_of_line: (0, 0),
             used_ids: HashSet::new(),
             repeats: Recent::default(),
             kept_ids: Recent::default(),
@@ -124,6 +127,7 @@ impl Emitter {
     /// The source goes on in the session of `other`.
     pub(crate) fn hand_on(&mut self, other: &mut Emitter) {
         other.line_no = self.line_no;
+        other.raw_of_line = self.raw_of_line;
         other.time_ms = self.time_ms;
         other.at_rest = self.at_rest;
         other.arrival_ms = self.arrival_ms;

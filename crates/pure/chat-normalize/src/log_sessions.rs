@@ -47,6 +47,10 @@ impl LogSessions {
     /// Takes the next bytes of the log.
     pub fn push(&mut self, bytes: &[u8]) {
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+            // Nothing comes of it any more, and to look for one of so many sessions takes long.
+            if self.n_spans > MOST_SPANS {
+                return;
+            }
             let n_room = HEAD_BYTES.saturating_sub(self.begun.len());
             self.begun.extend(line.iter().take(n_room));
             self.at += line.len() as u64;

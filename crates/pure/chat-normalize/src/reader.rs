@@ -239,15 +239,22 @@ impl Core {
                 let text = document.to_owned();
                 let named = self.named.take();
                 self.named = named.or_else(|| values.iter().find_map(native_session_id));
-                self.held = vec![Held {
+                let is_lossy =
+                    |held: &Held<'_>| matches!(held.line, HeldLine::Text { lossy: true, .. });
+                let lossy = self.held.iter().any(is_lossy);
+                // Lines that are no text are in no document: what is lost with them is told behind it.
+                self.held
+                    .retain(|held| !matches!(held.line, HeldLine::Text { .. }));
+                let document = Held {
                     line_no: 1,
                     arrival_ms,
                     line: HeldLine::Text {
                         text: Cow::Owned(text),
-                        lossy: false,
+                        lossy,
                         ended: true,
                     },
-                }];
+                };
+                self.held.insert(0, document);
             }
             self.dialect = Some(dialect);
             self.start(dialect);

@@ -69,3 +69,17 @@ fn sessions_that_alternate_all_the_time_are_left_as_they_are() {
         .collect();
     assert_eq!(found(&log, 100_000), []);
 }
+
+#[test]
+fn a_log_of_too_many_sessions_is_given_up_and_not_searched_to_its_end() {
+    let line = |n: usize| format!("{{\"sessionId\":\"{n:06}\"}}\n");
+    let first: String = (0..10_001).map(line).collect();
+    let last: String = (0..1_000_000).map(|n| line(9_000 + n % 1_000)).collect();
+    let log = first + &last;
+    let began = std::time::Instant::now();
+    for piece_bytes in [100_000, log.len()] {
+        assert_eq!(found(&log, piece_bytes), []);
+    }
+    // Far above what is measured, far below what a quadratic way needs.
+    assert!(began.elapsed().as_secs() < 8, "{:?}", began.elapsed());
+}

@@ -77,6 +77,53 @@ fn a_document_that_begins_with_more_than_a_bracket_is_read_as_a_whole() {
     assert!(why.contains("a JSON document of more than 16 MiB"), "{why}");
 }
 
+/// What is lost of it is told, as it is of a document in one line.
+#[test]
+fn of_a_document_over_several_lines_what_is_no_text_is_told() {
+    let document = json!({
+        "sessionId": "g1", "projectHash": "x", "startTime": "2026-11-21T20:52:28.228Z",
+        "lastUpdated": "2026-11-21T20:52:28.228Z",
+        "messages": [
+            {"id": "1", "timestamp": "2026-11-21T20:52:28.228Z", "type": "user", "content": "Hi"},
+            {"id": "2", "timestamp": "2026-11-21T20:52:29.228Z", "type": "gemini", "content": "~", "model": "m"},
+        ],
+    });
+    let printed = serde_json::to_string_pretty(&document).unwrap();
+    let line = printed.lines().position(|line| line.contains('~')).unwrap();
+    let line_no = line + 1;
+    let content = printed.lines().nth(line).unwrap();
+    let zeros = "\0".repeat(content.len());
+    let long = content.replace('~', &"x".repeat(17 << 20));
+    for (text, told_of_it) in [
+        (
+            printed.replace(content, &zeros),
+            format!("Line {line_no} could not be read: it holds nothing but zero bytes"),
+        ),
+        (
+            printed.replace(content, &long),
+            format!("Line {line_no} could not be read: it is longer than 16 MiB"),
+        ),
+        (
+            printed.clone(),
+            "Line 1 is not UTF-8; what was not is replaced".to_owned(),
+        ),
+    ] {
+        let bytes: Vec<u8> = text
+            .bytes()
+            .map(|byte| if byte == b'~' { 0xff } else { byte })
+            .collect();
+        let mut reader = SessionReader::new(Context::default());
+        let mut events = Vec::new();
+        for piece in bytes.chunks(1 << 20) {
+            reader.push(piece, AT_REST, &mut events).unwrap();
+        }
+        reader.finish(AT_REST, &mut events).unwrap();
+        let told = crate::support::told(&events);
+        assert!(told.contains(&"user Hi".to_owned()), "{told:?}");
+        assert!(told.contains(&format!("notice {told_of_it}")), "{told:?}");
+    }
+}
+
 #[test]
 fn a_cut_off_document_with_half_a_surrogate_pair_is_read_up_to_its_end() {
     let items: Vec<String> = (0..3)

@@ -180,6 +180,31 @@ fn several_values_in_a_line_are_read_also_behind_a_torn_one() {
     }
 }
 
+/// A line of 16 MiB can hold millions of them, each of which takes hundreds of times its length once it is an event.
+#[test]
+fn of_a_line_full_of_what_no_rule_knows_so_much_is_kept_and_all_is_counted() {
+    const N: usize = 200_000;
+    for full in [
+        "{}".repeat(N),
+        format!("[{}]", vec!["1"; N].join(",")),
+        format!("[{}]", vec!["{\"type\":\"x\"}"; N].join(",")),
+    ] {
+        let read = read(format!("{INIT}\n{full}\n{PROMPT}\n{{}}\n{END}\n").as_bytes());
+        let raws = read
+            .events
+            .iter()
+            .filter(|event| matches!(event.payload, Payload::Raw(_)));
+        // That of a line of its own is kept.
+        assert_eq!(raws.count(), 10_001);
+        assert_eq!(read.report.raw.values().sum::<u64>(), N as u64 + 1);
+        let told = told(&read.events);
+        let notice =
+            "notice Line 2 has more than 10000 parts of no known kind; those beyond are not kept";
+        assert_eq!(told.iter().filter(|line| *line == notice).count(), 1);
+        assert!(told.contains(&"user Go".to_owned()));
+    }
+}
+
 #[test]
 fn an_integer_beyond_64_bits_loses_no_digits_and_counts_for_nothing() {
     let long = "123456789012345678901234567890";

@@ -11,6 +11,10 @@ use super::{Emitter, Place, cut};
 /// The longest text of an unreadable line that its notice keeps.
 const KEPT_TEXT_BYTES: usize = 4096;
 
+/// So many things of a line that no rule knows are kept. A line can hold millions of them, and one that is kept takes several
+/// hundred times as much memory as one of two bytes.
+const MAX_RAW_OF_LINE: u32 = 10_000;
+
 /// What was read so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
@@ -20,7 +24,7 @@ pub struct Report {
     pub events: u64,
     /// Lines, and parts of them, that could not be read; each gave a `notice`.
     pub unreadable: u64,
-    /// Lines and parts that no rule knows, by their kind; each gave a `raw`.
+    /// Lines and parts that no rule knows, by their kind; each gave a `raw`, but for those of a line that has too many.
     pub raw: BTreeMap<String, u64>,
     /// Lines that a rule passes over, by their kind.
     pub passed_over: BTreeMap<String, u64>,
@@ -59,6 +63,20 @@ impl Emitter {
     /// Keeps what no rule knows.
     pub(crate) fn raw(&mut self, place: &Place, format: &str, kind: &str, value: &Value) {
         count_kind(&mut self.report.raw, kind);
+        if self.raw_of_line.0 != self.line_no {
+            self.raw_of_line = (self.line_no, 0);
+        }
+        self.raw_of_line.1 = self.raw_of_line.1.saturating_add(1);
+        if self.raw_of_line.1 > MAX_RAW_OF_LINE {
+            if self.raw_of_line.1 == MAX_RAW_OF_LINE + 1 {
+                let line_no = self.line_no;
+                let told = format!(
+                    "Line {line_no} has more than {MAX_RAW_OF_LINE} parts of no known kind; those beyond are not kept"
+                );
+                self.notice("warning", place, "reader", told);
+            }
+            return;
+        }
         let tag = self.next_tag("raw");
         let raw = Raw {
             format: format.to_owned(),

@@ -14,6 +14,7 @@ impl Merge {
     /// Tells an event whose turn is known, if it says something new.
     pub(super) fn tell(&mut self, source: usize, mut event: ChatEvent, out: &mut Vec<ChatEvent>) {
         self.calls.rename(source, &mut event, self.wording);
+        self.written.rename_taken_back(source, &mut event);
         self.note_taken_back(source, &event);
         match fact_of(&event, source, self.wording) {
             Fact::Counted(key) => {

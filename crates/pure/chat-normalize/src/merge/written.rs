@@ -17,6 +17,9 @@ pub(super) struct Written {
     ids: HashSet<u64>,
     /// The last number put behind an id that came more than once, of those that came last.
     repeats: Recent<u32>,
+    /// The ids that events bear in place of those of their sources, by the source and the hash of its id; not beside a log,
+    /// where what was told in an earlier run is not known.
+    renamed: HashMap<(usize, u64), String>,
     /// Whether that log ends with the session's end, and when that was.
     over: bool,
     over_ms: Option<i64>,
@@ -71,7 +74,8 @@ impl Written {
         if self.is_log(source) || self.stands(&event) {
             return event.id;
         }
-        if !self.ids.insert(hash(event.id.as_bytes())) {
+        let own = hash(event.id.as_bytes());
+        if !self.ids.insert(own) {
             let stem = match self.log {
                 None => format!("{}~s{source}", event.id),
                 // Others that tell the log number theirs, too.
@@ -86,11 +90,27 @@ impl Written {
                     break;
                 }
             }
+            let known = self.seen.get(&own);
+            let is_first = known.is_some_and(|(_, by)| by & (1 << source) != 0);
+            if self.log.is_none() && !is_first {
+                self.renamed.insert((source, own), event.id.clone());
+            }
         }
         let id = event.id.clone();
         self.note_end(&event);
         out.push(event);
         id
+    }
+
+    /// What a source takes back is its own event, and not another's that came first by that id.
+    pub(super) fn rename_taken_back(&self, source: usize, event: &mut ChatEvent) {
+        if let Payload::Retract(retract) = &mut event.payload {
+            for id in &mut retract.event_ids {
+                if let Some(told) = self.renamed.get(&(source, hash(id.as_bytes()))) {
+                    id.clone_from(told);
+                }
+            }
+        }
     }
 
     /// Notes whether the session is over with this event: it ends with it, or ended before and only its figures come behind, or

@@ -478,6 +478,45 @@ fn an_id_that_two_sources_use_for_two_things_is_made_two() {
 }
 
 #[test]
+fn what_a_source_takes_back_is_its_own_and_no_others_of_that_id() {
+    let text = |text: &str| {
+        let payload = format!(r#"{{"text":"{text}"}}"#);
+        event("l1", "t", "assistant_done", &payload)
+    };
+    let retract = event("l2", "t", "retract", r#"{"eventIds":["l1"]}"#);
+    for (sources, left) in [
+        (
+            [vec![text("one")], vec![text("other"), retract.clone()]],
+            "one",
+        ),
+        (
+            [vec![text("one"), retract.clone()], vec![text("other")]],
+            "other",
+        ),
+    ] {
+        // The first source is read before the other one.
+        let merged = merge(&sources, |_| 0);
+        let taken_back: BTreeSet<&String> = merged
+            .iter()
+            .filter_map(|event| match &event.payload {
+                Payload::Retract(retract) => Some(&retract.event_ids),
+                _ => None,
+            })
+            .flatten()
+            .collect();
+        let texts: Vec<&str> = merged
+            .iter()
+            .filter(|event| !taken_back.contains(&event.id))
+            .filter_map(|event| match &event.payload {
+                Payload::AssistantDone(done) => Some(&*done.text),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(texts, [left]);
+    }
+}
+
+#[test]
 fn an_id_that_stands_everywhere_is_numbered_in_time() {
     const N_EVENTS: usize = 20_000;
     let began = std::time::Instant::now();
