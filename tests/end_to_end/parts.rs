@@ -15,7 +15,7 @@ const MOST_FIRST_BYTES: usize = 298_000;
 /// And in all, the worker for colours and what unpacks included.
 const MOST_BYTES: usize = 1_981_000;
 /// What reads in a worker is fetched for long logs alone, and is made for speed.
-const MOST_READER_BYTES: usize = 917_000;
+const MOST_READER_BYTES: usize = 906_000;
 
 /// Addresses fetched up to the moment in which the first rows are there.
 const FETCHED_FIRST: &str = "(() => {
