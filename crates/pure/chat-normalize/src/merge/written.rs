@@ -17,9 +17,9 @@ pub(super) struct Written {
     ids: HashSet<u64>,
     /// The last number put behind an id that came more than once, of those that came last.
     repeats: Recent<u32>,
-    /// The ids that events bear in place of those of their sources, by the source and the hash of its id; not beside a log,
-    /// where what was told in an earlier run is not known.
-    renamed: HashMap<(usize, u64), String>,
+    /// The numbers put behind ids that other sources' events have, by the source and the hash of the id; not beside a log, where
+    /// what was told in an earlier run is not known.
+    renamed: HashMap<(usize, u64), u32>,
     /// Whether that log ends with the session's end, and when that was.
     over: bool,
     over_ms: Option<i64>,
@@ -77,23 +77,23 @@ impl Written {
         let own = hash(event.id.as_bytes());
         if !self.ids.insert(own) {
             let stem = match self.log {
-                None => format!("{}~s{source}", event.id),
+                None => stem_of(source, &event.id),
                 // Others that tell the log number theirs, too.
                 Some(_) => format!("{}~{}", event.id, short_hash(&payload_text(&event))),
             };
             // The number is kept: an id that stands everywhere must not be counted through each time.
             let n = self.repeats.entry(&stem);
-            loop {
+            let number = loop {
                 *n += 1;
-                event.id = clean_id(&format!("{stem}.{n}"));
+                event.id = nth_id(&stem, *n);
                 if self.ids.insert(hash(event.id.as_bytes())) {
-                    break;
+                    break *n;
                 }
-            }
+            };
             let known = self.seen.get(&own);
             let is_first = known.is_some_and(|(_, by)| by & (1 << source) != 0);
             if self.log.is_none() && !is_first {
-                self.renamed.insert((source, own), event.id.clone());
+                self.renamed.insert((source, own), number);
             }
         }
         let id = event.id.clone();
@@ -106,8 +106,8 @@ impl Written {
     pub(super) fn rename_taken_back(&self, source: usize, event: &mut ChatEvent) {
         if let Payload::Retract(retract) = &mut event.payload {
             for id in &mut retract.event_ids {
-                if let Some(told) = self.renamed.get(&(source, hash(id.as_bytes()))) {
-                    id.clone_from(told);
+                if let Some(&number) = self.renamed.get(&(source, hash(id.as_bytes()))) {
+                    *id = nth_id(&stem_of(source, id), number);
                 }
             }
         }
@@ -143,6 +143,15 @@ impl Written {
 /// Whether the session ends with it.
 pub(super) fn is_end(event: &ChatEvent) -> bool {
     matches!(event.payload, Payload::SessionEnd(_))
+}
+
+/// What the ids begin with that a source's events bear in place of one that another's has; not beside a log.
+fn stem_of(source: usize, id: &str) -> String {
+    format!("{id}~s{source}")
+}
+
+fn nth_id(stem: &str, number: u32) -> String {
+    clean_id(&format!("{stem}.{number}"))
 }
 
 /// What an event says, as text: two events that say the same have the same.

@@ -5,7 +5,7 @@ use chat_normalize::Dialect;
 use serde_json::json;
 
 use super::{event, run, said};
-use crate::support::{assert_sound, read_lines};
+use crate::support::{assert_sound, read_lines, taken_back};
 
 #[test]
 fn a_snapshot_tells_what_was_not_told() {
@@ -141,16 +141,9 @@ fn a_snapshot_that_says_a_message_otherwise_takes_back_all_its_parts() {
         let events = read_lines(Dialect::AgUi, &lines).events;
         assert_sound("otherwise", &events);
         // What stands in the end, once what was taken back is gone.
-        let retracted: Vec<&String> = events
-            .iter()
-            .filter_map(|event| match &event.payload {
-                Payload::Retract(retract) => Some(&retract.event_ids),
-                _ => None,
-            })
-            .flatten()
-            .collect();
+        let retracted: Vec<&str> = taken_back(&events).collect();
         let stands = events.iter().filter_map(|event| match &event.payload {
-            Payload::AssistantDone(done) if !retracted.contains(&&event.id) => {
+            Payload::AssistantDone(done) if !retracted.contains(&event.id.as_str()) => {
                 Some((done.text.as_str(), event.response_id.as_deref(), done.part))
             }
             _ => None,

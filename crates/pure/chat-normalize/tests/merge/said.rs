@@ -4,20 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chat_event::{ChatEvent, Payload};
 
+use crate::support::taken_back;
+
 /// How often each thing that a person sees is told. Independent of the stage's own notion of what is the same.
 pub(super) fn told(events: &[ChatEvent]) -> BTreeMap<String, u32> {
     let mut told: BTreeMap<String, u32> = BTreeMap::new();
     let mut ends = BTreeMap::new();
     let names = names_of_calls(events);
     let name_of = |id: &str| names.get(id).cloned().unwrap_or_else(|| id.to_owned());
-    let taken_back: BTreeSet<&String> = events
-        .iter()
-        .filter_map(|event| match &event.payload {
-            Payload::Retract(retract) => Some(&retract.event_ids),
-            _ => None,
-        })
-        .flatten()
-        .collect();
+    let taken_back: BTreeSet<&str> = taken_back(events).collect();
     // A result that says what its call gave stands in the place of one that does not.
     let results = events.iter().filter_map(|event| match &event.payload {
         Payload::ToolResult(result) if !result.is_bare() => Some(&result.tool_call_id),
@@ -25,7 +20,7 @@ pub(super) fn told(events: &[ChatEvent]) -> BTreeMap<String, u32> {
     });
     let full: BTreeSet<&String> = results.collect();
     for event in events {
-        if taken_back.contains(&event.id) {
+        if taken_back.contains(event.id.as_str()) {
             continue;
         }
         let parent = event.parent_tool_call_id.as_deref().unwrap_or("-");

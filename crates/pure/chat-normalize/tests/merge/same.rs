@@ -8,6 +8,7 @@ use chat_normalize::Merge;
 use super::runs::runs;
 use super::said::told;
 use super::{Random, event, merge};
+use crate::support::taken_back;
 
 #[test]
 fn what_a_source_only_guesses_waits_for_one_that_knows() {
@@ -496,17 +497,10 @@ fn what_a_source_takes_back_is_its_own_and_no_others_of_that_id() {
     ] {
         // The first source is read before the other one.
         let merged = merge(&sources, |_| 0);
-        let taken_back: BTreeSet<&String> = merged
-            .iter()
-            .filter_map(|event| match &event.payload {
-                Payload::Retract(retract) => Some(&retract.event_ids),
-                _ => None,
-            })
-            .flatten()
-            .collect();
+        let taken_back: BTreeSet<&str> = taken_back(&merged).collect();
         let texts: Vec<&str> = merged
             .iter()
-            .filter(|event| !taken_back.contains(&event.id))
+            .filter(|event| !taken_back.contains(event.id.as_str()))
             .filter_map(|event| match &event.payload {
                 Payload::AssistantDone(done) => Some(&*done.text),
                 _ => None,

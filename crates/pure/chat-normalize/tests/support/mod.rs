@@ -42,6 +42,15 @@ pub(crate) fn sources(folder: &str, wanted: impl Fn(&str) -> bool) -> Vec<Source
         .collect()
 }
 
+/// The ids that retracts name, as often as they do.
+pub(crate) fn taken_back(events: &[ChatEvent]) -> impl Iterator<Item = &str> {
+    let retracts = events.iter().filter_map(|event| match &event.payload {
+        Payload::Retract(retract) => Some(&retract.event_ids),
+        _ => None,
+    });
+    retracts.flatten().map(String::as_str)
+}
+
 /// Reads values, a line each, as `dialect`.
 pub(crate) fn read_lines(dialect: Dialect, lines: &[Value]) -> Read {
     read_lines_with(Context::default(), dialect, lines)
