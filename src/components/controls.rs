@@ -8,7 +8,8 @@ use leptos::prelude::*;
 
 use super::icon::{Icon, icon, icon_with};
 use super::{Ctx, export, transport};
-use crate::platform::{dom, measure};
+use crate::platform::dom::{self, Element};
+use crate::platform::measure;
 use crate::virtual_list::View;
 
 /// How much is shown, by the words of the attribute `verbosity`.
@@ -72,7 +73,26 @@ pub(crate) fn view(ctx: Ctx, view: ArcRwSignal<View>) -> impl IntoView {
             export::menu(ctx),
             help,
         ));
-    div().class("controls").child((find, opener, menu))
+    // What an export asks stands beside the menu: it stays when a window that becomes narrower takes the menu away.
+    div()
+        .class("controls")
+        .child((find, opener, menu, export::review(ctx)))
+}
+
+/// Gives the focus to a button of the bar; where that stands in the menu, to what opens the menu.
+pub(super) fn focus(control: &Element) {
+    let menu = control.closest("#more-menu").ok().flatten();
+    let opener = menu.as_ref().and_then(Element::previous_element_sibling);
+    let is_in_menu = menu.is_some_and(|menu| dom::is(&menu, ":popover-open"));
+    if !is_in_menu {
+        dom::focus(control);
+    }
+    // A menu that is closed shows none of its buttons.
+    if let Some(opener) = opener
+        && (is_in_menu || !dom::has_focus(control))
+    {
+        dom::focus(&opener);
+    }
 }
 
 /// Whether the end of a session that goes on is followed, in a word; pressed it is followed no more, or again.
@@ -120,7 +140,13 @@ fn control(
         .class("icon-button")
         .attr("aria-label", name)
         .attr("title", format!("{name} ({key})"))
-        .on(ev::click, move |_| act())
+        .on(ev::click, move |event| {
+            // What opens gives the focus back to where it was.
+            if let Some(control) = dom::origin(&event) {
+                focus(&control);
+            }
+            act();
+        })
         .child(icon(shape))
 }
 

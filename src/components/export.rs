@@ -11,7 +11,9 @@ use chat_feed::export::Form;
 use chat_feed::mask::{KindFound, Plan};
 use leptos::prelude::*;
 
-use crate::platform::dom::{self, Element};
+use super::controls;
+use crate::platform::dom::Element;
+pub(super) use dialog::review;
 pub(crate) use menu::menu;
 
 /// Says of the element that the page around it removes its session where it is asked to.
@@ -117,7 +119,7 @@ impl ExportState {
             leptos::task::spawn_local(async move {
                 // Until the dialog is gone nothing around it takes the focus.
                 leptos::task::tick().await;
-                dom::focus(&opener);
+                controls::focus(&opener);
             });
         }
     }

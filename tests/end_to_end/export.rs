@@ -371,6 +371,50 @@ fn the_page_exports_what_it_shows_after_a_review_and_uploads_nothing() {
 }
 
 #[test]
+fn what_a_narrow_menu_opens_stays_without_it_and_gives_the_focus_back() {
+    with_server("export_narrow", 60, async |visit, program| {
+        let server = Server::start(&program).await;
+        pipe_all(&server, &every_kind("every").take()).await;
+        let tab = visit.tab("page").await;
+        tab.look(false, (1280, 844)).await;
+        tab.goto(&server.page_of("every")).await;
+        tab.wait_for("the menu", SHORT, "__test.visible('#export-opener')")
+            .await;
+        let asks = "!!__test.visible('.export .button--primary')";
+        let over = "!__test.one('dialog.export') && !!__test.one('#more-opener:focus')";
+        tab.click("__test.visible('#export-opener')").await;
+        tab.click("__test.visible('[data-form=jsonl]')").await;
+        tab.wait_for("the review", SHORT, asks).await;
+        tab.look(false, (390, 844)).await;
+        let narrow = format!("{asks} && !__test.visible('#export-opener')");
+        tab.wait_for("the review in the narrow window", SHORT, &narrow)
+            .await;
+        tab.press("Escape").await;
+        tab.wait_for("the focus on what opens the menu", SHORT, over)
+            .await;
+
+        tab.click("__test.visible('#more-opener')").await;
+        tab.click("__test.visible('#export-opener')").await;
+        tab.click("__test.visible('[data-form=jsonl]')").await;
+        let alone = format!("{asks} && !__test.one('#more-menu:popover-open')");
+        tab.wait_for("the review, and no menu", SHORT, &alone).await;
+        tab.press("Escape").await;
+        tab.wait_for("the focus on what opens the menu", SHORT, over)
+            .await;
+
+        // So does the sheet of keys.
+        tab.click("__test.visible('#more-opener')").await;
+        tab.click("__test.visible('[aria-label=Keys]')").await;
+        tab.wait_for("the keys", SHORT, "!!__test.one('dialog.help[open]')")
+            .await;
+        tab.press("Escape").await;
+        let over = "!__test.one('dialog[open]') && !!__test.one('#more-opener:focus')";
+        tab.wait_for("the focus on what opens the menu", SHORT, over)
+            .await;
+    });
+}
+
+#[test]
 fn another_session_is_not_written_by_what_was_found_in_the_first() {
     let files = vec![("/log", log_of("first", 40))];
     on_stage("export_other", FEED, files, async |stage| {

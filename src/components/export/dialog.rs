@@ -11,7 +11,7 @@ use crate::components::Ctx;
 use crate::platform::dom;
 
 /// The review, while there is one.
-pub(super) fn review(ctx: Ctx) -> impl IntoView {
+pub(in crate::components) fn review(ctx: Ctx) -> impl IntoView {
     let review = ctx.with_value(|context| context.export.review.clone());
     let shown = {
         let review = review.clone();

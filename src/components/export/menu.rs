@@ -5,13 +5,12 @@ use leptos::ev;
 use leptos::html::{button, div, span};
 use leptos::prelude::*;
 
-use super::dialog::review;
 use super::{MAY_REMOVE, REMOVE, words};
 use crate::components::icon::{Icon, icon};
 use crate::components::{Ctx, controls};
 use crate::platform::{dom, save};
 
-/// The button with its menu, and the review that comes of a choice.
+/// The button with its menu; the review that comes of a choice is beside them.
 pub(crate) fn menu(ctx: Ctx) -> impl IntoView {
     let opener = button()
         .attr("type", "button")
@@ -66,7 +65,7 @@ pub(crate) fn menu(ctx: Ctx) -> impl IntoView {
         .on(ev::keydown, |event| {
             controls::move_in_menu(&event, ".controls__menu");
         })
-        .child((opener, menu, review(ctx)))
+        .child((opener, menu))
 }
 
 /// What asks the page around to remove the session; it asks the reader first.
@@ -80,7 +79,7 @@ fn remove_item(ctx: Ctx) -> impl IntoView {
             ctx.with_value(|context| {
                 // What is asked takes the focus, and gives it back to this.
                 if let Some(opener) = &*context.export.shared.opener.borrow() {
-                    dom::focus(opener);
+                    controls::focus(opener);
                 }
                 context.command(REMOVE);
             });
