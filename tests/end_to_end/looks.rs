@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
@@ -144,8 +145,8 @@ fn no_state_sticks_out_of_a_wide_or_a_narrow_window() {
             ("parallel", "Look at everything at once, then make it big"),
         ];
         let recorded = record(&server, &stories).await;
-        let mut log = every_kind("every");
-        pipe_all(&server, &log.take()).await;
+        let log = every_kind("every").take();
+        pipe_all(&server, &as_of_today(&log, Duration::from_secs(95))).await;
         open(&tab, &server, "every").await;
         for State(what, steps, seen) in states() {
             // A menu closes when the window changes: each window has its own.
@@ -224,21 +225,33 @@ async fn widened(tab: &Tab, server: &Server, looks: &mut Looks) {
     looks.at(tab, "widened", &[WIDE, NARROW]).await;
 }
 
-/// The example that comes with the server, as a session that has just ended, with a title of its own; its id.
-async fn send_example(server: &Server, title: &str) -> &'static str {
-    let example = include_str!("../../crates/host/turnreel/examples/upload-retry.jsonl");
-    let mut events: Vec<Value> = example
+/// A log whose last event came so long ago.
+fn as_of_today(log: &str, ago: Duration) -> String {
+    let mut events: Vec<Value> = log
         .lines()
         .map(|line| serde_json::from_str(line).expect("an event"))
         .collect();
-    let session = "upload-retry";
     let ended_ms = events.last().and_then(|last| last["timestamp"].as_u64());
-    let now = std::time::SystemTime::UNIX_EPOCH.elapsed();
-    let now_ms = u64::try_from(now.expect("a clock").as_millis()).expect("a time");
-    let later_ms = now_ms - ended_ms.expect("it says when it was");
+    let then = SystemTime::UNIX_EPOCH.elapsed().expect("a clock") - ago;
+    let then_ms = u64::try_from(then.as_millis()).expect("a time");
+    let later_ms = then_ms - ended_ms.expect("it says when it was");
+    for event in &mut events {
+        event["timestamp"] = json!(event["timestamp"].as_u64().unwrap_or(0) + later_ms);
+    }
+    events.iter().map(|event| format!("{event}\n")).collect()
+}
+
+/// The example that comes with the server, as a session that has just ended, with a title of its own; its id.
+async fn send_example(server: &Server, title: &str) -> &'static str {
+    let example = include_str!("../../crates/host/turnreel/examples/upload-retry.jsonl");
+    let example = as_of_today(example, Duration::ZERO);
+    let lines = example.lines();
+    let mut events: Vec<Value> = lines
+        .map(|line| serde_json::from_str(line).expect("an event"))
+        .collect();
+    let session = "upload-retry";
     for event in &mut events {
         event["sessionId"] = json!(session);
-        event["timestamp"] = json!(event["timestamp"].as_u64().unwrap_or(0) + later_ms);
         if event["type"] == "session_start" {
             event["payload"]["title"] = json!(title);
         }
