@@ -19,8 +19,9 @@ const LIMIT: Duration = Duration::from_secs(900);
 
 /// Whether the session is there.
 const READY: &str = "document.querySelector('agent-feed')?.getAttribute('state') === 'ready'";
-/// Everything is opened, and has come.
-const OPEN_ALL: &str = "document.querySelector('agent-feed').expandAll();
+/// Everything is opened, and has come. How a diff stands follows from the width, and each browser has a window of its own.
+const OPEN_ALL: &str = "document.querySelector('agent-feed').setAttribute('diff-view', 'unified');
+    document.querySelector('agent-feed').expandAll();
     await new Promise((done) => setTimeout(done, 1500));";
 /// All rows, as they stand in the page.
 const ROWS: &str = "document.querySelector('agent-feed').serializeRows({ maskTimes: false })";
