@@ -10,9 +10,11 @@
 //! What an event costs: a row at the end of a running turn is put in place by itself. Whatever else changes — a turn
 //! settles, a row comes into the middle or goes — has its turn arranged anew, once however many events there were.
 
+mod changed;
 mod companies;
 mod facets;
 mod folds;
+mod kept;
 mod opened;
 mod shown;
 mod weighed;
@@ -20,7 +22,7 @@ mod weighed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use crate::block::{Block, BlockBody, BlockId, TurnIdx};
+use crate::block::{BlockBody, BlockId, TurnIdx};
 use crate::feed::Feed;
 use crate::patch::FeedPatch;
 use crate::viewport::RowId;
@@ -31,7 +33,7 @@ pub use folds::Work;
 
 pub(crate) use facets::stands_for;
 
-use facets::Facet;
+use kept::{Kept, TurnKept};
 
 /// What a row of the list stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -110,51 +112,6 @@ pub struct Arrangement {
     due: BTreeSet<TurnIdx>,
     /// Turns whose first row went.
     headless: BTreeSet<TurnIdx>,
-}
-
-/// What is known of a block.
-#[derive(Clone, Debug)]
-struct Kept {
-    /// Its turn, and of a changed file the call it stands beside. Neither ever changes, and a seek over thousands of rows
-    /// looks at them all: each block itself lies somewhere else in memory.
-    turn: TurnIdx,
-    call: Option<BlockId>,
-    /// Its name in the list, once it was there.
-    row: Option<RowId>,
-    /// Which of its rows are in the list.
-    shown: shown::Rows,
-    /// Whether it has its place among its neighbours.
-    placed: bool,
-    facet: Facet,
-    /// The first of its company.
-    company: Option<BlockId>,
-    /// Whether it is part of what its turn folds away.
-    work: bool,
-}
-
-impl Kept {
-    fn of(block: &Block) -> Kept {
-        Kept {
-            turn: block.turn,
-            call: facets::call_of(block),
-            row: None,
-            shown: shown::Rows::default(),
-            placed: false,
-            facet: Facet::default(),
-            company: None,
-            work: false,
-        }
-    }
-}
-
-/// What is known of a turn.
-#[derive(Clone, Debug, Default)]
-struct TurnKept {
-    first: Option<BlockId>,
-    /// Whether it was over when it was arranged, and undone.
-    over: bool,
-    undone: bool,
-    work: Option<Work>,
 }
 
 impl Arrangement {
@@ -281,98 +238,6 @@ impl Arrangement {
     ) {
         self.filter = filter;
         self.arrange_all(feed, changes);
-    }
-
-    fn block_came(&mut self, feed: &Feed, block: BlockId, changes: &mut Vec<RowChange>) {
-        // It may have gone again within the same frame.
-        if !feed.contains(block) {
-            return;
-        }
-        let turn = self.kept(block).turn;
-        let before = feed.prev(block);
-        if before.is_none_or(|before| self.kept(before).turn != turn) {
-            self.turns[turn.0 as usize].first = Some(block);
-        }
-        if folds::is_over(feed, turn) || self.has_sibling_after(feed, block) {
-            self.due.insert(turn);
-        } else if !self.due.contains(&turn) {
-            self.place(feed, block, changes);
-        }
-        if let Some(call) = self.kept(block).call {
-            self.block_changed(feed, call, changes);
-        }
-        self.weigh_beside(feed, block, changes);
-        // It may come again, to what was asked for it.
-        self.weigh_asks(feed, block, changes);
-    }
-
-    fn block_went(&mut self, block: BlockId, changes: &mut Vec<RowChange>) {
-        // It may come again: the feed can go back in time; it may do so before the block was ever seen.
-        let Some(kept) = self.kept.get_mut(block.0 as usize) else {
-            return;
-        };
-        kept.placed = false;
-        kept.work = false;
-        let (turn, company) = (kept.turn, kept.company.take());
-        self.hide(block, turn, changes);
-        if company == Some(block) {
-            self.companies.remove(&block);
-        }
-        if self.turns[turn.0 as usize].first == Some(block) {
-            self.turns[turn.0 as usize].first = None;
-            self.headless.insert(turn);
-        }
-        self.due.insert(turn);
-    }
-
-    /// Finds the first rows of the turns that lost theirs, in one walk however many these are.
-    fn find_heads(&mut self, feed: &Feed) {
-        let mut headless = std::mem::take(&mut self.headless);
-        // A feed that went back in time may be without the whole turn.
-        headless.retain(|turn| {
-            (turn.0 as usize) < feed.turns.len() && self.turns[turn.0 as usize].first.is_none()
-        });
-        let mut next = feed.first();
-        while let Some(block) = next
-            && !headless.is_empty()
-        {
-            let turn = self.kept(block).turn;
-            if headless.remove(&turn) {
-                self.turns[turn.0 as usize].first = Some(block);
-            }
-            next = feed.next(block);
-        }
-    }
-
-    fn block_changed(&mut self, feed: &Feed, block: BlockId, changes: &mut Vec<RowChange>) {
-        if !feed.contains(block) {
-            return;
-        }
-        self.weigh_anew(feed, block, changes);
-        self.weigh_beside(feed, block, changes);
-        // Wherever it comes to stand, it shows something else.
-        if let Some(row) = self.id_of(Row::Block(block)) {
-            changes.push(RowChange::Changed(row));
-        }
-        let company = self.kept(block).company;
-        if let Some(row) = company.and_then(|head| self.id_of(Row::Company(head))) {
-            changes.push(RowChange::Changed(row));
-        }
-    }
-
-    fn turn_changed(&mut self, feed: &Feed, turn: TurnIdx, changes: &mut Vec<RowChange>) {
-        // The feed may have gone back to before it within the same frame.
-        if turn.0 as usize >= feed.turns.len() {
-            return;
-        }
-        let kept = &self.turns[turn.0 as usize];
-        let is_undone = feed.turn(turn).is_undone();
-        if kept.over != folds::is_over(feed, turn) || kept.undone != is_undone {
-            self.due.insert(turn);
-        }
-        if let Some(row) = self.id_of(Row::Work(turn)) {
-            changes.push(RowChange::Changed(row));
-        }
     }
 
     fn arrange_all(&mut self, feed: &Feed, changes: &mut Vec<RowChange>) {

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use crate::support::PROGRAM;
-use crate::support::command::{self, text};
+use crate::support::command::text;
 use serde_json::Value;
 
-fn sessions() -> PathBuf {
+pub(super) fn sessions() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/sessions")
 }
 
-fn session(name: &str) -> String {
+pub(super) fn session(name: &str) -> String {
     sessions().join(name).to_string_lossy().into_owned()
 }
 
@@ -22,7 +22,7 @@ fn convert(args: &[&str]) -> Output {
 }
 
 /// The output of a run that read all of its input.
-fn converted(args: &[&str]) -> String {
+pub(super) fn converted(args: &[&str]) -> String {
     let output = convert(args);
     assert_eq!(text(&output.stderr), "", "{args:?}");
     assert_eq!(output.status.code(), Some(0), "{args:?}");
@@ -245,190 +245,6 @@ fn the_exit_says_what_could_not_be_read() {
     assert_eq!(convert(&["--to", "nothing", &good]).status.code(), Some(2));
 }
 
-#[test]
-fn a_reader_who_has_seen_enough_is_no_fault() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("long.jsonl");
-    write_log(&path, 20);
-    let output = command::read_one_line("convert", &[path.to_str().unwrap()]);
-    assert_eq!(output.status.code(), Some(0));
-    assert_eq!(text(&output.stderr), "");
-}
-
-/// A log of so many megabytes, with the mix of events that an agent gives.
-fn write_log(path: &Path, n_megabytes: u64) {
-    let mut file = std::io::BufWriter::new(std::fs::File::create(path).unwrap());
-    let (mut n_bytes, mut n_events) = (0, 0u64);
-    for turn in 0u64.. {
-        let mut text = String::new();
-        let mut event = |kind: &str, payload: &str| {
-            n_events += 1;
-            text.push_str(&format!(
-                r#"{{"id":"e{n_events}","timestamp":{n_events},"sessionId":"long","type":"{kind}","turnId":"t{turn}","responseId":"r{turn}","payload":{payload}}}"#
-            ));
-            text.push('\n');
-        };
-        event("turn_start", r#"{"trigger":"user"}"#);
-        event("user_message", r#"{"text":"Go on"}"#);
-        for _ in 0..20 {
-            event(
-                "assistant_chunk",
-                r#"{"text":"some words of an answer, ","part":0}"#,
-            );
-        }
-        let args = format!(
-            r#"{{"toolCallId":"c{turn}","toolName":"Bash","args":{{"command":"cargo build"}}}}"#
-        );
-        event("tool_call", &args);
-        let result = "a line of what it printed\\n".repeat(200);
-        let result = format!(r#"{{"toolCallId":"c{turn}","result":"{result}","exitCode":0}}"#);
-        event("tool_result", &result);
-        event("turn_end", r#"{"outcome":"completed"}"#);
-        file.write_all(text.as_bytes()).unwrap();
-        n_bytes += text.len() as u64;
-        if n_bytes >= n_megabytes * 1_000_000 {
-            break;
-        }
-    }
-    file.flush().unwrap();
-}
-
-/// A long log costs time, not memory. Only in the long run of the tests.
-#[cfg(target_os = "linux")]
-#[test]
-fn a_long_log_is_converted_in_little_memory() {
-    if std::env::var_os("TURNREEL_FULL").is_none() {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("long.jsonl");
-    write_log(&path, 300);
-    for form in [
-        "events",
-        "trace",
-        "summary",
-        "openai",
-        "claude-prompt",
-        "markdown",
-    ] {
-        let mut child = Command::new(PROGRAM)
-            .args(["convert", "--to", form])
-            .arg(&path)
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        let status = format!("/proc/{}/status", child.id());
-        let mut peak_kb = 0;
-        while child.try_wait().unwrap().is_none() {
-            peak_kb = peak_kb.max(high_water_kb(&status).unwrap_or(0));
-            std::thread::sleep(std::time::Duration::from_millis(50));
-        }
-        assert!(child.wait().unwrap().success(), "{form}");
-        assert!((1..200_000).contains(&peak_kb), "{form}: {peak_kb} KB");
-    }
-}
-
-#[cfg(target_os = "linux")]
-fn high_water_kb(status: &str) -> Option<u64> {
-    let text = std::fs::read_to_string(status).ok()?;
-    let line = text.lines().find(|line| line.starts_with("VmHWM:"))?;
-    line.split_whitespace().nth(1)?.parse().ok()
-}
-
-#[test]
-fn packed_input_is_read_as_it_is_unpacked() {
-    let dir = tempfile::tempdir().unwrap();
-    let input = session("codex-rollout/input.rollout.jsonl");
-    let whole = std::fs::read(&input).unwrap();
-    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    packer.write_all(&whole).unwrap();
-    let gz = packer.finish().unwrap();
-    let zst =
-        ruzstd::encoding::compress_to_vec(&whole[..], ruzstd::encoding::CompressionLevel::Fastest);
-    let recorded = std::fs::read_to_string(sessions().join("codex-rollout/events.jsonl")).unwrap();
-    // By the bytes and not by the name.
-    for (name, packed) in [("a.jsonl.gz", &gz), ("b.jsonl.zst", &zst), ("c.jsonl", &gz)] {
-        let path = dir.path().join(name);
-        std::fs::write(&path, packed).unwrap();
-        assert_eq!(converted(&[&path.to_string_lossy()]), recorded, "{name}");
-    }
-    let cut = dir.path().join("cut.jsonl.gz");
-    std::fs::write(&cut, &gz[..gz.len() / 2]).unwrap();
-    // One that is cut off is a log that was cut off: what came is written, and that there was more is said.
-    let at = format!("the gzip file is cut off after {} bytes", gz.len() / 2);
-    for (program, name) in [("convert", "cut.events.jsonl"), ("export", "cut.jsonl")] {
-        let place = dir.path().join(name);
-        let args = [&*cut.to_string_lossy(), "-o", &*place.to_string_lossy()];
-        let output = command::run(program, &args, b"");
-        let told = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{program}: {told}");
-        assert!(told.contains(&at), "{program}: {told}");
-        assert!(!told.contains("nothing was read"), "{program}: {told}");
-        let written = std::fs::read_to_string(&place).unwrap();
-        assert!(written.lines().count() > 3, "{program}: {written}");
-    }
-}
-
-/// When a file was written says nothing of when its first lines happened, where others say that themselves.
-#[test]
-fn lines_without_a_time_have_that_of_those_beside_them() {
-    let dir = tempfile::tempdir().unwrap();
-    let write = |name: &str, lines: &[&str]| {
-        let path = dir.path().join(name);
-        std::fs::write(&path, lines.join("\n") + "\n").unwrap();
-        path.to_string_lossy().into_owned()
-    };
-    let summary = r#"{"type":"summary","summary":"Earlier","leafUuid":"gone"}"#;
-    let prompt = r#"{"type":"user","uuid":"u1","sessionId":"s1","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"Go"}}"#;
-    let answer = r#"{"type":"assistant","uuid":"a1","sessionId":"s1","timestamp":"2026-01-01T00:00:09.000Z","message":{"id":"m1","role":"assistant","content":[{"type":"text","text":"Done"}]}}"#;
-    let figures = |paths: &[&str]| -> Value {
-        let args = [paths, &["--to", "summary"]].concat();
-        serde_json::from_str(&converted(&args)).unwrap()
-    };
-    let transcript = write("t.jsonl", &[summary, prompt, answer]);
-    let said = figures(&[&transcript]);
-    let times = [&said["startedMs"], &said["durationMs"], &said["busyMs"]];
-    assert_eq!(times, [1_767_225_600_000_i64, 9_000, 9_000]);
-    let events = converted(&[&transcript]);
-    assert!(events.lines().all(|line| line.contains(r#""timestamp":"#)));
-    // Where none has a time the file's stands for all.
-    let init = r#"{"type":"system","subtype":"init","session_id":"s1","uuid":"i1","cwd":"/w"}"#;
-    let result =
-        r#"{"type":"result","subtype":"success","session_id":"s1","uuid":"e1","duration_ms":8000}"#;
-    let stream = write("s.jsonl", &[init, result]);
-    let said = figures(&[&stream]);
-    assert_eq!(said["durationMs"], 0);
-    assert!(said["startedMs"].as_i64().unwrap() > 1_767_225_600_000);
-    // As two sources of one run.
-    for paths in [[&transcript, &stream], [&stream, &transcript]] {
-        let said = figures(&["--merge", paths[0], paths[1]]);
-        assert_eq!(said["durationMs"], 9_000, "{said}");
-    }
-}
-
-/// When the file was written is not when its session began.
-#[test]
-fn a_transcript_of_a_stream_without_times_states_none() {
-    let lines = [
-        r#"{"type":"thread.started","thread_id":"t"}"#,
-        r#"{"type":"turn.started"}"#,
-        r#"{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"Done."}}"#,
-        r#"{"type":"turn.completed","usage":{"input_tokens":9,"cached_input_tokens":0,"output_tokens":1}}"#,
-    ];
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("run.jsonl");
-    std::fs::write(&path, lines.join("\n") + "\n").unwrap();
-    let path = path.to_str().unwrap();
-    for (program, args) in [
-        ("convert", &["--to", "markdown", path][..]),
-        ("export", &["--to", "markdown", path]),
-    ] {
-        let told = text(&command::run(program, args, b"").stdout);
-        assert!(told.contains("Done."), "{told}");
-        assert!(!told.contains("Started"), "{told}");
-    }
-}
-
 /// Two threads of one connection that use the same ids.
 #[test]
 fn sessions_that_one_file_carries_are_told_apart_in_one_transcript() {
@@ -462,53 +278,4 @@ fn sessions_that_one_file_carries_are_told_apart_in_one_transcript() {
     // Events stay those of their sessions.
     let events = converted(&[path, "--to", "events"]);
     assert!(!events.contains(r#""two."#), "{events}");
-}
-
-/// A page as `turnreel export` writes it, as far as a reader looks at it.
-fn page_of(log: &str) -> String {
-    use base64::Engine;
-    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    packed.write_all(log.as_bytes()).unwrap();
-    let packed = base64::prelude::BASE64_STANDARD.encode(packed.finish().unwrap());
-    let [before, after, end] = [
-        chat_feed::export::PAGE_PIECE,
-        chat_feed::export::PAGE_PIECE_END,
-        chat_feed::export::PAGE_END,
-    ];
-    format!("<!DOCTYPE html>\n<html lang=\"en\">\n{before}{packed}{after}{end}")
-}
-
-#[test]
-fn an_exported_page_is_read_as_the_log_that_it_holds() {
-    let log = std::fs::read_to_string(sessions().join("codex-rollout/events.jsonl")).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("session.html");
-    std::fs::write(&path, page_of(&log)).unwrap();
-    let path = path.to_string_lossy().into_owned();
-    assert_eq!(converted(&[&path]), log);
-    let output = command::run(
-        "export",
-        &["-", "--to", "jsonl", "--no-mask"],
-        page_of(&log).as_bytes(),
-    );
-    assert_eq!(text(&output.stdout), log);
-}
-
-#[test]
-fn of_a_page_of_others_it_is_said_what_it_is() {
-    let page = format!(
-        "<!DOCTYPE html>\n<title>Ours</title>\n{}",
-        "<p>Words</p>\n".repeat(10_000)
-    );
-    let output = command::run("convert", &["-"], page.as_bytes());
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("a web page without a session"), "{said}");
-    // One that is cut off is told as far as it goes.
-    let log = std::fs::read_to_string(sessions().join("codex-rollout/events.jsonl")).unwrap();
-    let page = page_of(&log);
-    let output = command::run("convert", &["-"], &page.as_bytes()[..page.len() * 2 / 3]);
-    let said = text(&output.stderr);
-    assert!(said.contains("the exported page is cut off"), "{said}");
-    assert!(text(&output.stdout).lines().count() > 3);
 }
