@@ -1,5 +1,6 @@
 //! `turnreel hook`: the command around `chat_capture::Asked`.
 
+use std::fmt::Display;
 use std::io::{Read, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -31,9 +32,14 @@ pub(crate) struct Args {
 /// Runs the command. It never fails: an agent whose hook fails is stopped, or warned, for nothing.
 pub(crate) fn command(args: Args) -> ExitCode {
     if let Err(why) = run(args) {
-        eprintln!("turnreel hook: {why}");
+        say(&why);
     }
     ExitCode::SUCCESS
+}
+
+/// Says it on standard error. Where that refuses, as a log on a full disk does, it is no failure either.
+fn say(why: &dyn Display) {
+    let _ = writeln!(std::io::stderr(), "turnreel hook: {why}");
 }
 
 fn run(args: Args) -> Result<(), String> {
@@ -119,7 +125,7 @@ impl Stops {
 
 fn end(taken_back: Result<(), chat_capture::Error>) -> ! {
     if let Err(why) = taken_back {
-        eprintln!("turnreel hook: {why}");
+        say(&why);
     }
     std::process::exit(0);
 }

@@ -1,6 +1,7 @@
 //! `turnreel pipe`: the command around `chat_capture::Pipe`.
 
-use std::io::IsTerminal;
+use std::fmt::Display;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -133,7 +134,7 @@ pub(crate) fn command(args: Args) -> ExitCode {
     match run(args) {
         Ok(code) => code,
         Err(why) => {
-            eprintln!("turnreel pipe: {why}");
+            say(&why);
             ExitCode::FAILURE
         }
     }
@@ -142,7 +143,7 @@ pub(crate) fn command(args: Args) -> ExitCode {
 fn run(args: Args) -> Result<ExitCode, String> {
     if let Err(why) = args.server.check() {
         // The agent is not to be stopped for it.
-        eprintln!("turnreel pipe: nothing is kept of it, all is passed on: {why}");
+        say(&format!("nothing is kept of it, all is passed on: {why}"));
         let passed_on = chat_capture::pass_on(std::io::stdin(), std::io::stdout());
         return passed_on
             .map(|()| ExitCode::FAILURE)
@@ -174,9 +175,7 @@ fn run(args: Args) -> Result<ExitCode, String> {
         stops,
     };
     if std::io::stdin().is_terminal() {
-        eprintln!(
-            "turnreel pipe: waits for what an agent prints: put it behind the agent's command; ctrl-d ends it"
-        );
+        say(&"waits for what an agent prints: put it behind the agent's command; ctrl-d ends it");
     }
     let outcome = pipe.run(std::io::stdin(), std::io::stdout())?;
     Ok(report(&outcome, other.as_deref()))
@@ -227,18 +226,22 @@ fn working_directory() -> Option<String> {
     Some(here.to_str()?.to_owned())
 }
 
+/// Says it on standard error. Where that refuses, as a log on a full disk does, the agent is not to be stopped for it.
+fn say(what: &dyn Display) {
+    let _ = writeln!(std::io::stderr(), "turnreel pipe: {what}");
+}
+
 fn report(outcome: &Outcome, other: Option<&str>) -> ExitCode {
     for note in &outcome.notes {
         // One may quote what an agent printed.
-        let note = chat_feed::projections::trace::clean(note);
-        eprintln!("turnreel pipe: {note}");
+        say(&chat_feed::projections::trace::clean(note));
     }
     if let Some(why) = &outcome.not_a_session {
-        eprintln!("turnreel pipe: {why}");
+        say(why);
         return ExitCode::from(2);
     }
     if let Some(path) = &outcome.spooled {
-        eprintln!("turnreel pipe: {}", waiting(path, outcome.unlocked, other));
+        say(&waiting(path, outcome.unlocked, other));
     }
     ExitCode::from(u8::from(outcome.lost > 0 || outcome.output_failed))
 }

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use chat_capture::context_of;
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Dialect, SessionReader};
-use chat_store::LogBytes;
+use chat_store::{LogBytes, is_part_of_log};
 
 use super::named::{Named, find, gives_once};
 use crate::convert::{Reading, open};
+use crate::draft::{FileId, folder_of};
 
 /// A log that is not there for so long was removed: while it goes on in a new file there is a moment without one.
 const REMOVED_AFTER: Duration = Duration::from_secs(1);
@@ -21,6 +22,8 @@ pub(super) struct Source {
     name: String,
     /// `None` where it is standard input, or a pipe.
     path: Option<PathBuf>,
+    /// The file that stood there when it was opened.
+    file: Option<FileId>,
     /// Whether it is read as it lies there.
     is_plain: bool,
     reading: Reading,
@@ -28,7 +31,7 @@ pub(super) struct Source {
     sessions: BTreeSet<String>,
     /// It said itself that it is over.
     over: bool,
-    /// Since when its file is not there.
+    /// Since when its file is not there, or is another one.
     missing_since: Option<Instant>,
     failed: Option<String>,
 }
@@ -58,6 +61,7 @@ impl Source {
         };
         Ok(Source {
             name,
+            file: FileId::of(path.as_deref()),
             path,
             is_plain: n_bytes.is_some(),
             reading: Reading::new(reader, bytes, arrival_ms),
@@ -152,20 +156,36 @@ impl Source {
         }
     }
 
-    /// Nothing more comes of a file that was removed: where its session goes on, that is in another one.
+    /// Nothing more comes of a file that was removed, or that another one has taken the place of: where its session goes on, that
+    /// is in the other one.
     fn look_for_removal(&mut self) {
-        let found = self.path.as_ref().map(|path| path.metadata());
-        let is_missing = found.is_some_and(
-            |found| matches!(found, Err(why) if why.kind() == std::io::ErrorKind::NotFound),
-        );
-        if !is_missing {
-            self.missing_since = None;
-            return;
-        }
+        let Some(path) = &self.path else { return };
+        let why = match path.metadata() {
+            Err(why) if why.kind() == std::io::ErrorKind::NotFound => {
+                "the session's log was removed"
+            }
+            Ok(_) if self.is_replaced(path) => "another file took its place while it was followed",
+            Ok(_) | Err(_) => {
+                self.missing_since = None;
+                return;
+            }
+        };
         let since = self.missing_since.get_or_insert_with(Instant::now);
         if since.elapsed() >= REMOVED_AFTER {
-            self.failed = Some("the session's log was removed".to_owned());
+            self.failed = Some(why.to_owned());
         }
+    }
+
+    /// Whether another file stands there, and not because a log goes on in a new one: then its parts stand beside it, packed or
+    /// not.
+    fn is_replaced(&self, path: &Path) -> bool {
+        let there = FileId::of(Some(path));
+        if there.is_none() || self.file.is_none() || there == self.file {
+            return false;
+        }
+        let entries = std::fs::read_dir(folder_of(path)).into_iter().flatten();
+        let mut files = entries.flatten().map(|entry| entry.path());
+        !files.any(|file| file != path && is_part_of_log(&file))
     }
 
     /// A file that became shorter is another one; what was told of it stands. One that is packed does not grow, and has not as

@@ -299,6 +299,25 @@ fn a_log_that_is_removed_is_not_waited_for() {
     assert_eq!(status.code(), Some(1));
 }
 
+/// As programs save that write beside a file and rename what they wrote.
+#[cfg(unix)]
+#[test]
+fn a_file_that_another_took_the_place_of_is_not_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, new) = (dir.path().join("s.jsonl"), dir.path().join("new"));
+    let first = line(0, "user_message", &json!({"text": "Go"}));
+    std::fs::write(&path, &first).unwrap();
+    let mut following = Following::start(&["-f", path.to_str().unwrap()], Stdio::null());
+    assert_eq!(following.next(), "[1] ▶ Go");
+    // It is no shorter.
+    std::fs::write(&new, first + &line(1, "turn_end", &json!({}))).unwrap();
+    std::fs::rename(&new, &path).unwrap();
+    let told = "turnreel trace: another file took its place while it was followed: ";
+    assert_eq!(following.next(), format!("{told}{}", path.display()));
+    let status = support::wait_for(&mut following.child, support::PATIENCE);
+    assert_eq!(status.code(), Some(1));
+}
+
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_the_looking_and_not_the_session() {

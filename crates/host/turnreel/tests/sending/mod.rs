@@ -11,4 +11,6 @@ mod pipe;
 mod pipe_refused;
 mod pipe_shared;
 mod sandbox;
+#[cfg(target_os = "linux")]
+mod unheard;
 mod waits;
