@@ -99,6 +99,8 @@ pub struct ChatRenderer {
     response_works: Vec<ResponseWork>,
     /// The numbers of parts that are not the first of their response, by their texts, ascending.
     later_parts: Vec<(TextIdx, u32)>,
+    /// What was done to put chunks in their places that came late: bytes that were read again, and rows made anew.
+    late_work: u64,
     calls: HashMap<Box<str>, BlockId, Keyed>,
     /// What each turn did to a file, by its path; two may be open.
     edited_in: HashMap<Box<str>, BTreeMap<TurnIdx, Edited>, Keyed>,
@@ -367,8 +369,10 @@ impl ChatRenderer {
             Payload::LogGap(gap) => self.log_gap(event, gap),
             Payload::AgentSwitch(switch) => self.row(event, BlockBody::AgentSwitch(switch.clone())),
             Payload::Compaction(told) => {
-                // What is in the window now is told by what comes next.
-                self.feed.context.used = None;
+                // What is in the window now is told by what comes next. A sub-agent's is another one.
+                if event.parent_tool_call_id.is_none() {
+                    self.feed.context.used = None;
+                }
                 self.row(event, BlockBody::Compaction(told.clone()));
             }
             Payload::Notice(notice) => self.notice(event, notice),

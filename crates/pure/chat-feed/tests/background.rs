@@ -1,9 +1,9 @@
 //! What goes on in the background: a call that said so, and what is done within it, run on behind the end of their turn.
 
 use chat_event::ChatEvent;
-use chat_feed::panel::{AgentState, agents, timeline};
+use chat_feed::panel::{AgentState, agents, statistics, timeline};
 use chat_feed::projections::trace::Verbosity;
-use chat_feed::projections::{to_markdown, to_tool_trace};
+use chat_feed::projections::{to_markdown, to_session_summary, to_tool_trace};
 use chat_feed::{BlockBody, ChatRenderer, ToolCallBlock, ToolStatus};
 use serde_json::{Value, json};
 
@@ -279,4 +279,32 @@ fn how_it_ended_stands_in_the_place_of_a_plain_result_and_stays() {
         ends(json!({"result": "Three"})),
     ]);
     assert_eq!((twice.0, twice.3), ("Two".to_owned(), 1));
+}
+
+/// A source that knew of no background told a plain result; what is told of its end stands, and once.
+#[test]
+fn the_end_behind_a_plain_result_is_told_everywhere() {
+    let result = |more: Value| {
+        let mut result = json!({"toolCallId": "a", "result": "It works"});
+        let members = result.as_object_mut().unwrap();
+        members.extend(more.as_object().unwrap().clone());
+        ("tool_result", "t1", None, result)
+    };
+    let failed = json!({"result": "Two", "background": false, "error": {"message": "broken"}});
+    let lines = [
+        ("turn_start", "t1", None, json!({"trigger": "user"})),
+        ("tool_call", "t1", None, calls("a", "Task")),
+        result(json!({})),
+        result(failed),
+        result(json!({"result": "Three", "background": false})),
+    ];
+    let renderer = rendered(&lines);
+    let (figures, summary) = (
+        statistics(renderer.feed()),
+        to_session_summary(&log(&lines)),
+    );
+    assert_eq!((figures.calls.failed, summary.tool_calls.failed), (1, 1));
+    let markdown = to_markdown(&log(&lines));
+    assert!(markdown.contains("broken"), "{markdown}");
+    assert!(!markdown.contains("Three"), "{markdown}");
 }

@@ -2,7 +2,8 @@
 //! what is done for one grew with all.
 
 use chat_event::payload::{
-    AssistantChunk, FileEdit, PermissionRequest, Retract, ThinkingChunk, ToolCall,
+    AssistantChunk, AudioChunk, ErrorEvent, FileEdit, PermissionRequest, Retract, ThinkingChunk,
+    ToolCall,
 };
 use chat_event::{ChatEvent, Payload};
 use chat_feed::arrangement::{Arrangement, Mode};
@@ -82,6 +83,59 @@ fn very_many_chunks_come_a_little_late() {
     for (nth, row) in rows.iter().enumerate() {
         assert_eq!(&*feed.text(row.id), nth.to_string());
     }
+}
+
+/// The last comes first: of each that comes the whole text would be read again. They are there all the same.
+#[test]
+fn very_many_chunks_come_in_the_wrong_order() {
+    const N: u64 = 60_000;
+    let chunk = |index: u64| AssistantChunk {
+        text: format!("{index}\n\n"),
+        part: Some(0),
+        index: Some(index),
+        ..AssistantChunk::default()
+    };
+    let events = log((0..N).rev().map(|index| chunk(index).into()));
+    let renderer = replayed(&events);
+    assert_eq!(renderer.check(), Ok(()));
+    let feed = renderer.feed();
+    let rows = feed
+        .rows()
+        .filter(|row| matches!(row.body, BlockBody::Text(_)));
+    let numbers: std::collections::BTreeSet<u64> =
+        rows.map(|row| feed.text(row.id).parse().unwrap()).collect();
+    assert_eq!(numbers, (0..N).collect());
+}
+
+#[test]
+fn very_many_spoken_answers_are_open_at_once() {
+    const N: u64 = 60_000;
+    let spoken = (0..N).map(|seq| {
+        Payload::from(AudioChunk {
+            data: Some("AA==".to_owned()),
+            seq,
+            ..AudioChunk::default()
+        })
+    });
+    let failures = (0..N).map(|nth| {
+        Payload::from(ErrorEvent {
+            message: nth.to_string(),
+            ..ErrorEvent::default()
+        })
+    });
+    let mut events = log(spoken.chain(failures));
+    for (nth, event) in events.iter_mut().enumerate() {
+        event.response_id = Some(format!("r{nth}"));
+    }
+    let renderer = replayed(&events);
+    let rows = renderer.feed().rows();
+    let is_whole = rows.filter_map(|row| match row.body {
+        BlockBody::Audio {
+            chunks: 1, done, ..
+        } => Some(done),
+        _ => None,
+    });
+    assert_eq!(is_whole.filter(|is_whole| *is_whole).count() as u64, N);
 }
 
 #[test]

@@ -73,7 +73,7 @@ pub struct ChangedFile {
     pub lines_added: u64,
     /// Lines removed by all its edits.
     pub lines_removed: u64,
-    /// The rows of its edits, in order.
+    /// The rows of its edits, in the order they were made.
     pub edits: Vec<BlockId>,
     /// How many of these are of turns that are undone, and nothing says that they were put back.
     pub n_undone: usize,

@@ -165,9 +165,6 @@ pub fn statistics(feed: &Feed) -> Statistics {
             BlockBody::Error { count, .. } => failures.push((block.id, *count)),
             BlockBody::Permission(ask) => waits.extend(block.at_ms.zip(ask.answered_ms)),
             BlockBody::Question(ask) => waits.extend(block.at_ms.zip(ask.answered_ms)),
-            BlockBody::TurnEnd(end) => {
-                figures.busy_ms = figures.busy_ms.saturating_add(end.duration_ms.unwrap_or(0));
-            }
             _ => {}
         }
     }
@@ -202,6 +199,9 @@ pub fn statistics(feed: &Feed) -> Statistics {
     figures.lines_added = files.lines_added;
     figures.lines_removed = files.lines_removed;
     figures.turns = turns(feed);
+    // Also of turns that show nothing, and have no end therefore.
+    let took_ms = feed.turns().iter().filter_map(|turn| turn.took_ms);
+    figures.busy_ms = took_ms.fold(0, u64::saturating_add);
     figures
 }
 

@@ -1,13 +1,18 @@
-//! The calls of a session over time: bars in lanes, the wait for an approval apart from the run, turns behind them.
+//! The calls of a session over time: bars in lanes, the wait for an answer apart from the run, turns behind them.
 //!
 //! Stretches in which nothing happens are cut short, as in replay. Sources without times have no timeline.
+//!
+//! Which call waited for what is found in `waits`.
+
+mod waits;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, HashMap};
+use std::collections::{BTreeSet, BinaryHeap};
 
 use crate::block::{Block, BlockBody, BlockId, ToolCallBlock, TurnIdx};
 use crate::feed::Feed;
 use crate::tool::{ToolKind, ToolStatus};
+use waits::waits_of;
 
 /// A longer stretch in which nothing happens is shown as long as this, as replay plays it.
 const IDLE_LIMIT_MS: i64 = 2_000;
@@ -25,7 +30,7 @@ pub struct Bar {
     pub lane: u32,
     /// When it was called, or asked for.
     pub start_ms: i64,
-    /// When it began to run: later than that where it waited for an approval.
+    /// When it began to run: later than that where it waited for an answer.
     pub run_ms: i64,
     /// When it ended; of one that runs, the newest time there is.
     pub end_ms: i64,
@@ -156,39 +161,6 @@ fn end_open_turns(feed: &Feed, line: &mut Timeline) {
         }
         next_ms = band.start_ms;
     }
-}
-
-/// When each call was asked for and answered, from the first question to the last answer.
-fn waits_of(feed: &Feed) -> HashMap<BlockId, (i64, Option<i64>)> {
-    let mut calls: HashMap<&str, BlockId> = HashMap::new();
-    let mut asked: Vec<(&str, Option<i64>, Option<i64>, bool)> = Vec::new();
-    for block in feed.rows() {
-        match &block.body {
-            BlockBody::ToolCall(call) => {
-                calls.insert(&call.tool_call_id, block.id);
-            }
-            BlockBody::Permission(ask) => {
-                if let Some(call) = ask.request.tool_call_id.as_deref() {
-                    let open = ask.resolved.is_none() && !ask.expired;
-                    asked.push((call, block.at_ms, ask.answered_ms, open));
-                }
-            }
-            _ => {}
-        }
-    }
-    let mut waits: HashMap<BlockId, (i64, Option<i64>)> = HashMap::new();
-    for (call, asked_ms, answered_ms, open) in asked {
-        let (Some(&call), Some(asked_ms)) = (calls.get(call), asked_ms) else {
-            continue;
-        };
-        if answered_ms.is_none() && !open {
-            continue;
-        }
-        let wait = waits.entry(call).or_insert((asked_ms, answered_ms));
-        wait.0 = wait.0.min(asked_ms);
-        wait.1 = wait.1.zip(answered_ms).map(|(one, other)| one.max(other));
-    }
-    waits
 }
 
 fn bar(

@@ -137,6 +137,7 @@ rest!(
     unnamed_responses,
     response_works,
     later_parts,
+    late_work,
     calls,
     edited_in,
     asks,

@@ -9,6 +9,9 @@ use serde_json::json;
 use super::ChatRenderer;
 use crate::block::{BlockBody, BlockId, ProgressBlock, Prompt, ResponseIdx};
 
+/// So many spoken answers of a turn may be told of in turns; each piece looks for its own among them.
+const MOST_OPEN_SOUNDS: usize = 64;
+
 impl ChatRenderer {
     #[inline(never)]
     pub(super) fn user_message(&mut self, event: &ChatEvent, message: &UserMessage) {
@@ -236,6 +239,10 @@ impl ChatRenderer {
             true => open_sounds.remove(&id),
             false => open_sounds.insert(id),
         };
+        let oldest = match open_sounds.len() > MOST_OPEN_SOUNDS {
+            true => open_sounds.pop_first(),
+            false => None,
+        };
         if let BlockBody::Audio {
             chunks,
             duration_ms,
@@ -246,6 +253,9 @@ impl ChatRenderer {
             *chunks += n_chunks;
             *done = is_whole || is_over;
             *duration_ms = end.flatten().or(*duration_ms);
+        }
+        if let Some(oldest) = oldest {
+            self.settle_sound(oldest);
         }
         self.update(id);
         id

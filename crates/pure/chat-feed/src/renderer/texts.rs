@@ -20,6 +20,11 @@ use crate::split::Splitter;
 use parts::Part;
 pub(super) use parts::{PartName, ResponseWork};
 
+/// What may be done in a session to put late chunks in their places, as [`ChatRenderer::late_work`] counts it: from then on
+/// they stand where they came. A source whose chunks cross does a small part of it; a log whose chunks come last first
+/// would have the whole text cut anew with each.
+const MOST_LATE_WORK: u64 = 256 << 20;
+
 impl ChatRenderer {
     #[inline(never)]
     pub(super) fn text(&mut self, event: &ChatEvent, mut piece: Piece<'_>, thinking: bool) {
@@ -172,6 +177,10 @@ impl ChatRenderer {
             Ok(_) => before,
             Err(at) => {
                 let start = floor(text, numbered.start(at, before));
+                if start < before && self.late_work > MOST_LATE_WORK {
+                    text.push_str(piece.text);
+                    return before;
+                }
                 text.insert_str(start, piece.text);
                 if start < before {
                     let rewrite = Rewrite::inserted(event, start, piece.text.len());

@@ -147,7 +147,9 @@ impl ChatRenderer {
             work.model = Some(model);
         }
         let foot_before = work.foot;
-        if foot_before.is_some() && (!work.guessed || guessed) {
+        // An end that still waits for the turn's first rows was told as well.
+        let is_told = foot_before.is_some() || work.owed.is_some();
+        if is_told && (!work.guessed || guessed) {
             self.tell_spent(turn);
             return;
         }

@@ -387,6 +387,41 @@ fn what_turns_took_is_what_they_say_else_what_lies_between() {
 }
 
 #[test]
+fn a_turn_that_shows_nothing_took_its_time_and_ended_once() {
+    let mut lines = vec![
+        (
+            "turn_start",
+            json!({"timestamp": 1_000, "turnId": "a", "trigger": "system"}),
+        ),
+        ("turn_end", json!({"timestamp": 3_000, "turnId": "a"})),
+        // Another source tells of it as well.
+        ("turn_end", json!({"timestamp": 9_000, "turnId": "a"})),
+    ];
+    for _ in 0..2 {
+        let (events, renderer) = session(&lines);
+        let (figures, summary) = (statistics(renderer.feed()), to_session_summary(&events));
+        assert_eq!((figures.busy_ms, summary.busy_ms), (2_000, 2_000));
+        assert_eq!(figures.turns[0].duration_ms, Some(2_000));
+        lines.push((
+            "assistant_done",
+            json!({"timestamp": 2_000, "turnId": "a", "responseId": "r", "text": "late"}),
+        ));
+    }
+}
+
+#[test]
+fn a_sub_agents_window_is_not_the_sessions() {
+    let used = |parent: Option<&str>| {
+        let usage =
+            json!({"turnId": "t", "scope": "response", "inputTokens": 7, "contextSize": 100});
+        let told = json!({"turnId": "t", "parentToolCallId": parent, "trigger": "auto"});
+        let (_, renderer) = session(&[("usage", usage), ("compaction", told)]);
+        renderer.feed().context().used
+    };
+    assert_eq!((used(Some("c")), used(None)), (Some(7), None));
+}
+
+#[test]
 fn a_session_is_where_it_began() {
     let (_, renderer) = session(&[
         ("session_start", json!({"provider": "a", "cwd": "/w/demo"})),

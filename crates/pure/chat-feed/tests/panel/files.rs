@@ -49,6 +49,39 @@ fn a_path_of_a_hundred_thousand_folders_is_a_tree_all_the_same() {
     assert!(tree(renderer.feed()).len() <= 40);
 }
 
+/// What a call changed stands behind its row, though others changed the file before.
+#[test]
+fn edits_are_summed_up_as_they_were_made_whoever_made_them() {
+    let call = |id: &str| {
+        let payload = json!({"turnId": "t", "toolCallId": id, "toolName": "Task", "args": {}});
+        ("tool_call", payload)
+    };
+    let by = |id: &str, (kind, mut payload): (&'static str, Value)| {
+        payload["toolCallId"] = json!(id);
+        payload["turnId"] = json!("t");
+        (kind, payload)
+    };
+    let (events, renderer) = session(&[
+        call("a"),
+        call("b"),
+        by("b", edit("x.txt", Some("1\n"), Some("2\n"))),
+        by("a", edit("x.txt", Some("2\n"), Some("3\n"))),
+        by("b", edit("x.txt", Some("3\n"), None)),
+        by("a", edit("x.txt", None, Some("4\n"))),
+    ]);
+    let found = files(renderer.feed(), Scope::Session).files;
+    assert_eq!((found.len(), found[0].change), (1, FileChange::Modified));
+    assert_eq!(
+        found[0].change.as_str(),
+        to_session_summary(&events).files[0].change_type
+    );
+    let sum = edits_of(renderer.feed(), &found[0], |_| None::<&str>);
+    assert!(
+        matches!(&sum, Sum::Whole { text, .. } if text.contains("-1\n+4\n")),
+        "{sum:?}"
+    );
+}
+
 #[test]
 fn the_edits_of_a_file_are_summed_up() {
     let (_, renderer) = session(&[

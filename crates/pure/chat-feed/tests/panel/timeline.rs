@@ -48,6 +48,54 @@ fn the_wait_for_an_approval_stands_apart_from_the_run() {
     assert_eq!(statistics(renderer.feed()).waited_ms, 60_000);
 }
 
+/// Of a source that counts its calls anew in every turn, and of questions as of approvals.
+#[test]
+fn a_call_waits_for_what_is_asked_in_its_own_turn() {
+    let call = |at_ms: i64, turn: &str| {
+        let payload = json!({"timestamp": at_ms, "turnId": turn, "toolCallId": "1", "toolName": "Bash", "args": {}});
+        ("tool_call", payload)
+    };
+    let result = |at_ms: i64, turn: &str| {
+        let payload = json!({"timestamp": at_ms, "turnId": turn, "toolCallId": "1", "result": "x"});
+        ("tool_result", payload)
+    };
+    let ask = |at_ms: i64, kind: &'static str, turn: &str| {
+        let payload = json!({"timestamp": at_ms, "turnId": turn, "requestId": kind, "toolCallId": "1", "toolName": "Bash", "questions": []});
+        (kind, payload)
+    };
+    let answer = |at_ms: i64, kind: &'static str, id: &str| {
+        let payload = json!({"timestamp": at_ms, "requestId": id, "decision": "allow", "outcome": "answered"});
+        (kind, payload)
+    };
+    let (_, renderer) = session(&[
+        call(0, "t1"),
+        ask(100, "permission_request", "t1"),
+        answer(5_100, "permission_resolved", "permission_request"),
+        result(6_000, "t1"),
+        ("turn_end", json!({"timestamp": 6_000, "turnId": "t1"})),
+        call(10_000, "t2"),
+        result(11_000, "t2"),
+        ("turn_end", json!({"timestamp": 11_000, "turnId": "t2"})),
+        call(20_000, "t3"),
+        ask(20_000, "question_request", "t3"),
+        answer(29_000, "question_resolved", "question_request"),
+        result(29_500, "t3"),
+    ]);
+    let bars = timeline(renderer.feed()).bars;
+    let times: Vec<_> = bars
+        .iter()
+        .map(|bar| (bar.start_ms, bar.run_ms, bar.end_ms, bar.took_ms))
+        .collect();
+    assert_eq!(
+        times,
+        [
+            (0, 5_100, 6_000, Some(900)),
+            (10_000, 10_000, 11_000, Some(1_000)),
+            (20_000, 29_000, 29_500, Some(500)),
+        ]
+    );
+}
+
 #[test]
 fn places_on_the_timeline_keep_the_order_of_times() {
     let times = [

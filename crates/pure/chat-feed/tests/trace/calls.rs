@@ -250,3 +250,33 @@ fn that_a_result_was_lost_does_not_say_how_long_the_call_ran() {
         "[1] ▶ Turn 1\n[TOOL] bash: sleep 60 (no result)\n[1] ✓ Turn 1 (9.0s)",
     );
 }
+
+/// Of a source that counts its calls anew in every turn.
+#[test]
+fn a_late_result_is_of_the_newest_call_of_its_id() {
+    let call = |command: &str| json!({"toolCallId": "1", "toolName": "Bash", "args": {"command": command}});
+    let end = || json!({"outcome": "completed"});
+    let mut told = events(&[
+        (0, "tool_call", call("old")),
+        (10, "turn_end", end()),
+        (20, "tool_call", call("new")),
+        (30, "turn_end", end()),
+        (40, "tool_result", json!({"toolCallId": "1", "result": "x"})),
+    ]);
+    for event in &mut told[2..] {
+        event.turn_id = Some("u".to_owned());
+    }
+    let trace = to_tool_trace(&told, Verbosity::Normal);
+    let calls: Vec<_> = trace
+        .lines()
+        .filter(|line| line.contains("[TOOL]"))
+        .collect();
+    assert_eq!(
+        calls,
+        [
+            "[TOOL] bash: old (no result)",
+            "[TOOL] bash: new (no result)",
+            "[TOOL] bash: new (1 line)",
+        ]
+    );
+}

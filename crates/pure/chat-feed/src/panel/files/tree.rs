@@ -132,14 +132,17 @@ pub fn files(feed: &Feed, scope: Scope) -> Files {
     files
 }
 
-/// The edits of a scope in the order of the rows.
-fn edits_in(feed: &Feed, scope: Scope) -> impl Iterator<Item = (BlockId, &FileEditBlock)> {
-    feed.rows()
-        .filter(move |block| scope.holds(block.turn))
-        .filter_map(|block| match &block.body {
-            BlockBody::FileEdit(edit) => Some((block.id, &**edit)),
-            _ => None,
-        })
+/// The edits of a scope as they were made: what a call changed stands behind its row, whatever others did meanwhile.
+fn edits_in(feed: &Feed, scope: Scope) -> Vec<(BlockId, &FileEditBlock)> {
+    let rows = feed.rows().filter(|block| scope.holds(block.turn));
+    let edits = rows.filter_map(|block| match &block.body {
+        BlockBody::FileEdit(edit) => Some((block.id, &**edit)),
+        _ => None,
+    });
+    let mut edits: Vec<_> = edits.collect();
+    // Rows are named in the order they came.
+    edits.sort_unstable_by_key(|(id, _)| *id);
+    edits
 }
 
 /// The folders of a path and its name. Windows' separator counts where there is no other.

@@ -37,6 +37,8 @@ pub(in crate::projections) struct Call {
     /// What it printed; empty once a result says it.
     pub(in crate::projections) output: String,
     pub(in crate::projections) result: Option<ToolResult>,
+    /// Whether that tells how it ended in the background, which stands.
+    pub(super) ended_behind: bool,
     /// How many other results came, that say something else.
     pub(in crate::projections) n_other_results: usize,
     /// The files it changed.
@@ -125,9 +127,12 @@ impl Conversation {
             return;
         };
         let before = call.result.as_ref();
+        // Who told a plain result before may not have known that the call went on.
+        let ends_behind = result.background == Some(false) && !result.is_missing();
         let comes_late = before.is_some_and(|first| {
             result.stands_for(&first.result, first.error.as_ref())
                 || (first.goes_on() && !result.goes_on())
+                || (ends_behind && !call.ended_behind)
         });
         if let Some(first) = call.result.as_ref().filter(|_| !comes_late) {
             // The first result stands; another one that says something else is counted.
@@ -140,6 +145,7 @@ impl Conversation {
             result: result.given(before.map(|before| &before.result)),
             ..result.clone()
         });
+        call.ended_behind |= ends_behind;
         // One that was stopped may print on.
         if says_something(result) && !call.was_stopped() {
             call.output = String::new();

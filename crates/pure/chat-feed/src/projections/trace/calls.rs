@@ -211,7 +211,9 @@ impl Calls {
     pub(super) fn finished(&mut self, result: &ToolResult, place: CallPlace<'_>) -> CallStep {
         let id = hash(&result.tool_call_id);
         let known = self.by_id.get(&id).copied();
-        let late = self.finished.iter_mut().find(|finished| finished.id == id);
+        // A source that counts its calls anew in every turn means the newest.
+        let mut newest_first = self.finished.iter_mut().rev();
+        let late = newest_first.find(|finished| finished.id == id);
         let nth = match (known, late) {
             (Some(nth), _) => nth,
             (None, Some(finished)) => {

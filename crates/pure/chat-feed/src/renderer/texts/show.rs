@@ -7,6 +7,9 @@ use crate::renderer::place::Place;
 use crate::split::Splitter;
 use crate::took::between;
 
+/// To make a row anew takes as much as to read so many bytes; what it was is kept as well.
+const WORK_OF_ROW: usize = 256;
+
 impl ChatRenderer {
     #[inline(never)]
     pub(super) fn show_thinking(
@@ -32,6 +35,9 @@ impl ChatRenderer {
                 .rows
                 .push(self.insert(place, BlockBody::Thinking(shown))),
             Some(&row) => {
+                if unchanged < before {
+                    self.note_late_work(part, unchanged, 1);
+                }
                 let body = BlockBody::Thinking(shown);
                 if self.feed.block(row).body != body || unchanged < before {
                     self.feed.slot(row).block.body = body;
@@ -61,6 +67,7 @@ impl ChatRenderer {
             let (at, n_closed) = rest.unwrap_or_default();
             part.splitter = Splitter::resting(at);
             part.n_closed = n_closed;
+            self.note_late_work(part, at, part.rows.len().saturating_sub(n_closed));
         }
         let text = &*self.feed.texts[part.text.0 as usize].text.read();
         // Most pieces make the last paragraph longer.
@@ -114,6 +121,15 @@ impl ChatRenderer {
         }
         for row in part.rows.split_off(n_rows.min(part.rows.len())) {
             self.remove(row);
+        }
+    }
+
+    /// A chunk came late: the text is read again from here on, and so many rows are made anew.
+    fn note_late_work(&mut self, part: &Part, from: usize, n_rows: usize) {
+        let n_again = self.feed.stream_len(part.text).saturating_sub(from);
+        if !part.done {
+            let work = n_again.saturating_add(n_rows.saturating_mul(WORK_OF_ROW));
+            self.late_work = self.late_work.saturating_add(work as u64);
         }
     }
 

@@ -115,6 +115,7 @@ impl Conversation {
             input: String::new(),
             output: String::new(),
             result: None,
+            ended_behind: false,
             n_other_results: 0,
             edits: Vec::new(),
             called,
