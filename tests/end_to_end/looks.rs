@@ -146,7 +146,9 @@ fn no_state_sticks_out_of_a_wide_or_a_narrow_window() {
         ];
         let recorded = record(&server, &stories).await;
         let log = every_kind("every").take();
-        pipe_all(&server, &as_of_today(&log, Duration::from_secs(95))).await;
+        let events = as_of_today(&log, Duration::from_secs(95));
+        let log: String = events.iter().map(|event| format!("{event}\n")).collect();
+        pipe_all(&server, &log).await;
         open(&tab, &server, "every").await;
         for State(what, steps, seen) in states() {
             // A menu closes when the window changes: each window has its own.
@@ -225,8 +227,8 @@ async fn widened(tab: &Tab, server: &Server, looks: &mut Looks) {
     looks.at(tab, "widened", &[WIDE, NARROW]).await;
 }
 
-/// A log whose last event came so long ago.
-fn as_of_today(log: &str, ago: Duration) -> String {
+/// The events of a log, the last of which came so long ago.
+fn as_of_today(log: &str, ago: Duration) -> Vec<Value> {
     let mut events: Vec<Value> = log
         .lines()
         .map(|line| serde_json::from_str(line).expect("an event"))
@@ -238,17 +240,13 @@ fn as_of_today(log: &str, ago: Duration) -> String {
     for event in &mut events {
         event["timestamp"] = json!(event["timestamp"].as_u64().unwrap_or(0) + later_ms);
     }
-    events.iter().map(|event| format!("{event}\n")).collect()
+    events
 }
 
 /// The example that comes with the server, as a session that has just ended, with a title of its own; its id.
 async fn send_example(server: &Server, title: &str) -> &'static str {
     let example = include_str!("../../crates/host/turnreel/examples/upload-retry.jsonl");
-    let example = as_of_today(example, Duration::ZERO);
-    let lines = example.lines();
-    let mut events: Vec<Value> = lines
-        .map(|line| serde_json::from_str(line).expect("an event"))
-        .collect();
+    let mut events = as_of_today(example, Duration::ZERO);
     let session = "upload-retry";
     for event in &mut events {
         event["sessionId"] = json!(session);

@@ -1,6 +1,5 @@
 //! `turnreel hook`: the command around `chat_capture::Asked`.
 
-use std::fmt::Display;
 use std::io::{Read, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -13,7 +12,7 @@ use clap::builder::FalseyValueParser;
 use crate::config;
 use crate::data_dir;
 use crate::pipe::{EndpointArgs, endpoint_finder};
-use crate::signals;
+use crate::{signals, stderr};
 
 /// More than a hook is ever handed.
 const INPUT_BYTES: u64 = 16 * 1024 * 1024;
@@ -32,14 +31,9 @@ pub(crate) struct Args {
 /// Runs the command. It never fails: an agent whose hook fails is stopped, or warned, for nothing.
 pub(crate) fn command(args: Args) -> ExitCode {
     if let Err(why) = run(args) {
-        say(&why);
+        stderr::say("hook", why);
     }
     ExitCode::SUCCESS
-}
-
-/// Says it on standard error. Where that refuses, as a log on a full disk does, it is no failure either.
-fn say(why: &dyn Display) {
-    let _ = writeln!(std::io::stderr(), "turnreel hook: {why}");
 }
 
 fn run(args: Args) -> Result<(), String> {
@@ -125,7 +119,7 @@ impl Stops {
 
 fn end(taken_back: Result<(), chat_capture::Error>) -> ! {
     if let Err(why) = taken_back {
-        say(&why);
+        stderr::say("hook", why);
     }
     std::process::exit(0);
 }

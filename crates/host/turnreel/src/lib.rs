@@ -70,6 +70,7 @@ mod socket_owner;
 mod sse;
 mod stall;
 mod state;
+mod stderr;
 mod stopping;
 mod store_urls;
 mod tiers;

@@ -1,7 +1,7 @@
 //! `turnreel pipe`: the command around `chat_capture::Pipe`.
 
 use std::fmt::Display;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::config;
 use crate::data_dir::{self, ServerFile};
 use crate::masking;
 use crate::serve::spool_dir;
-use crate::{signals, socket_owner};
+use crate::{signals, socket_owner, stderr};
 
 /// What `turnreel pipe` is told.
 #[derive(Debug, clap::Args)]
@@ -134,7 +134,7 @@ pub(crate) fn command(args: Args) -> ExitCode {
     match run(args) {
         Ok(code) => code,
         Err(why) => {
-            say(&why);
+            say(why);
             ExitCode::FAILURE
         }
     }
@@ -143,7 +143,7 @@ pub(crate) fn command(args: Args) -> ExitCode {
 fn run(args: Args) -> Result<ExitCode, String> {
     if let Err(why) = args.server.check() {
         // The agent is not to be stopped for it.
-        say(&format!("nothing is kept of it, all is passed on: {why}"));
+        say(format!("nothing is kept of it, all is passed on: {why}"));
         let passed_on = chat_capture::pass_on(std::io::stdin(), std::io::stdout());
         return passed_on
             .map(|()| ExitCode::FAILURE)
@@ -175,7 +175,7 @@ fn run(args: Args) -> Result<ExitCode, String> {
         stops,
     };
     if std::io::stdin().is_terminal() {
-        say(&"waits for what an agent prints: put it behind the agent's command; ctrl-d ends it");
+        say("waits for what an agent prints: put it behind the agent's command; ctrl-d ends it");
     }
     let outcome = pipe.run(std::io::stdin(), std::io::stdout())?;
     Ok(report(&outcome, other.as_deref()))
@@ -226,22 +226,22 @@ fn working_directory() -> Option<String> {
     Some(here.to_str()?.to_owned())
 }
 
-/// Says it on standard error. Where that refuses, as a log on a full disk does, the agent is not to be stopped for it.
-fn say(what: &dyn Display) {
-    let _ = writeln!(std::io::stderr(), "turnreel pipe: {what}");
+/// The agent is not to be stopped where nobody hears it.
+fn say(what: impl Display) {
+    stderr::say("pipe", what);
 }
 
 fn report(outcome: &Outcome, other: Option<&str>) -> ExitCode {
     for note in &outcome.notes {
         // One may quote what an agent printed.
-        say(&chat_feed::projections::trace::clean(note));
+        say(chat_feed::projections::trace::clean(note));
     }
     if let Some(why) = &outcome.not_a_session {
         say(why);
         return ExitCode::from(2);
     }
     if let Some(path) = &outcome.spooled {
-        say(&waiting(path, outcome.unlocked, other));
+        say(waiting(path, outcome.unlocked, other));
     }
     ExitCode::from(u8::from(outcome.lost > 0 || outcome.output_failed))
 }

@@ -6,7 +6,6 @@ mod named;
 mod screen;
 mod source;
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -19,6 +18,7 @@ use chat_normalize::Dialect;
 use crate::cli::DataArg;
 use crate::convert::{shown, unix_ms};
 use crate::pipe::parse_dialect;
+use crate::stderr;
 pub(crate) use named::{Named, find, gives_once, id_in, log_of};
 use screen::Screen;
 use source::Source;
@@ -60,7 +60,7 @@ pub(crate) fn command(args: Args) -> ExitCode {
         Err(why) if why.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(why) => {
             // It may be this very stream that refuses.
-            let _ = writeln!(std::io::stderr(), "turnreel trace: could not write: {why}");
+            stderr::say("trace", format!("could not write: {why}"));
             ExitCode::from(2)
         }
     }

@@ -160,32 +160,23 @@ impl Source {
     /// is in the other one.
     fn look_for_removal(&mut self) {
         let Some(path) = &self.path else { return };
-        let why = match path.metadata() {
-            Err(why) if why.kind() == std::io::ErrorKind::NotFound => {
-                "the session's log was removed"
-            }
-            Ok(_) if self.is_replaced(path) => "another file took its place while it was followed",
-            Ok(_) | Err(_) => {
-                self.missing_since = None;
-                return;
-            }
+        let found = path.metadata();
+        let there = FileId::of(Some(path));
+        let is_other = there.is_some() && self.file.is_some() && there != self.file;
+        let why = if found.is_err_and(|why| why.kind() == std::io::ErrorKind::NotFound) {
+            "the session's log was removed"
+        } else if is_other && !has_parts_beside(path) {
+            "another file took its place while it was followed"
+        } else {
+            // A log of ours may go on in a new file.
+            self.file = there.or(self.file.take());
+            self.missing_since = None;
+            return;
         };
         let since = self.missing_since.get_or_insert_with(Instant::now);
         if since.elapsed() >= REMOVED_AFTER {
             self.failed = Some(why.to_owned());
         }
-    }
-
-    /// Whether another file stands there, and not because a log goes on in a new one: then its parts stand beside it, packed or
-    /// not.
-    fn is_replaced(&self, path: &Path) -> bool {
-        let there = FileId::of(Some(path));
-        if there.is_none() || self.file.is_none() || there == self.file {
-            return false;
-        }
-        let entries = std::fs::read_dir(folder_of(path)).into_iter().flatten();
-        let mut files = entries.flatten().map(|entry| entry.path());
-        !files.any(|file| file != path && is_part_of_log(&file))
     }
 
     /// A file that became shorter is another one; what was told of it stands. One that is packed does not grow, and has not as
@@ -203,4 +194,11 @@ impl Source {
             self.failed = Some("it became shorter while it was followed".to_owned());
         }
     }
+}
+
+/// Whether parts of a log lie beside this file, as they do beside the newest one of a log.
+fn has_parts_beside(path: &Path) -> bool {
+    let entries = std::fs::read_dir(folder_of(path)).into_iter().flatten();
+    let mut files = entries.flatten().map(|entry| entry.path());
+    files.any(|file| is_part_of_log(&file))
 }

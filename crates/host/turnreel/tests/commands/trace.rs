@@ -318,6 +318,30 @@ fn a_file_that_another_took_the_place_of_is_not_waited_for() {
     assert_eq!(status.code(), Some(1));
 }
 
+#[test]
+fn a_log_that_goes_on_in_a_new_file_is_followed_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, sealed) = (
+        dir.path().join("s.events.jsonl"),
+        dir.path().join("s.0001.events.jsonl"),
+    );
+    std::fs::write(&path, line(0, "user_message", &json!({"text": "Go"}))).unwrap();
+    let mut following = Following::start(&["-f", path.to_str().unwrap()], Stdio::null());
+    assert_eq!(following.next(), "[1] ▶ Go");
+    std::fs::rename(&path, sealed).unwrap();
+    let mut newest = std::fs::File::create(&path).unwrap();
+    let mut write = |text: &str| newest.write_all(text.as_bytes()).unwrap();
+    write(&line(1, "assistant_done", &json!({"text": "One"})));
+    // Longer than a file is missed.
+    let is_silent = (0..4).all(|_| following.is_silent());
+    assert!(is_silent, "nothing is wrong with it");
+    write(&line(2, "turn_end", &json!({})));
+    write(&line(3, "session_end", &json!({})));
+    let end = [following.next(), following.next()];
+    assert!(end.contains(&"One".to_owned()), "{end:?}");
+    assert_eq!(following.child.wait().unwrap().code(), Some(0));
+}
+
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_the_looking_and_not_the_session() {
