@@ -69,6 +69,12 @@ impl Packer {
         self.numbers.push(number as u8);
     }
 
+    /// Writes bytes as they lie.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.number(bytes.len() as u64);
+        self.numbers.extend_from_slice(bytes);
+    }
+
     /// Writes a text.
     pub fn text(&mut self, text: &str) {
         self.number(text.len() as u64);
@@ -225,6 +231,14 @@ impl<'b> Unpacker<'b> {
             return 0;
         }
         count
+    }
+
+    /// Reads bytes that were written as they lay.
+    pub fn bytes(&mut self) -> &'b [u8] {
+        let len = self.count();
+        let (bytes, rest) = self.numbers.split_at(len);
+        self.numbers = rest;
+        bytes
     }
 
     /// Reads a text.

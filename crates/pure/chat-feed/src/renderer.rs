@@ -18,6 +18,7 @@ mod open;
 mod place;
 mod replica;
 mod rows;
+mod rows_of_ids;
 mod says;
 pub(crate) mod seen;
 mod set_back;
@@ -49,8 +50,9 @@ use edited::Edited;
 use hues::Hues;
 use open::Open;
 pub use replica::{Heard, Teller};
-pub(crate) use seen::{ByHash, Seen, hash};
+use rows_of_ids::RowsOfIds;
 use seen::{Keyed, hash_of_id};
+pub(crate) use seen::{Seen, hash};
 use texts::ResponseWork;
 use turns::TurnWork;
 use two_sources::OpenSides;
@@ -128,7 +130,7 @@ pub struct ChatRenderer {
     /// Whether its folder is a guess.
     is_cwd_guessed: bool,
     /// The row an event came to, by the hash of its id: for sources that take back what they sent.
-    rows_of_ids: ByHash<BlockId>,
+    rows_of_ids: RowsOfIds,
     /// The same of what is counted and makes no row.
     newest_usage: NewestUsage<UsageCounted>,
     /// A provider that is asked again, with the row that says so.
@@ -175,7 +177,7 @@ impl ChatRenderer {
 
     /// The row that an event came to, by the event's id; of several the last.
     pub fn block_of_id(&self, event_id: &str) -> Option<BlockId> {
-        let block = self.rows_of_ids.get(&hash_of_id(event_id)).copied();
+        let block = self.rows_of_ids.get(hash_of_id(event_id));
         block.filter(|&block| self.feed.contains(block))
     }
 
@@ -302,7 +304,7 @@ impl ChatRenderer {
             closed: true,
             ..ChatRenderer::default()
         };
-        self.rows_of_ids.shrink_to_fit();
+        self.rows_of_ids.settle();
     }
 
     /// Does what the event says.

@@ -12,7 +12,7 @@ impl ChatRenderer {
     pub(super) fn retract(&mut self, retract: &Retract) {
         for event_id in &retract.event_ids {
             let id_hash = super::seen::hash_of_id(event_id);
-            let Some(&id) = self.rows_of_ids.get(&id_hash) else {
+            let Some(id) = self.rows_of_ids.get(id_hash) else {
                 self.uncount_usage(id_hash);
                 continue;
             };

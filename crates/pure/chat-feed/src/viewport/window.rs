@@ -79,6 +79,12 @@ impl Viewport {
             && mounted.end <= far.end
     }
 
+    /// Ranks of the rows on the screen.
+    #[must_use]
+    pub fn on_screen(&self) -> Range<usize> {
+        self.ranks_within((0.0, 0.0))
+    }
+
     /// Ranks of the rows on the screen and so far above and below it; bounded in pixels, and in rows where many have no
     /// height.
     fn ranks_within(&self, (above_px, below_px): (f64, f64)) -> Range<usize> {
