@@ -1,4 +1,8 @@
 //! Lets cargo see when the built page changes, which is embedded in the program; in debug it is read from its folder.
+#![allow(
+    clippy::disallowed_macros,
+    reason = "cargo reads what a build script prints"
+)]
 
 use std::path::Path;
 

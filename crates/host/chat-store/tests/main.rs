@@ -1,5 +1,6 @@
 //! What the store promises, as one program.
 #![allow(
+    clippy::disallowed_macros,
     clippy::disallowed_methods,
     clippy::expect_used,
     clippy::panic,

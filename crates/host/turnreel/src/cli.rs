@@ -11,7 +11,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::convert::shown;
 use crate::{
     compact, config, convert, export, hook, list_command, pipe, remove_command, restore, serve,
-    token_command, trace, watch,
+    stderr, token_command, trace, watch,
 };
 
 /// A live activity feed and session replay for coding agents.
@@ -133,14 +133,14 @@ pub fn main() -> ExitCode {
     let program = without_empty_variables(program);
     let args = with_command(std::env::args_os().collect());
     if let Some(hint) = hint_at_file(&program, &args) {
-        eprintln!("turnreel: {hint}");
+        stderr::tell(format_args!("turnreel: {hint}"));
         return ExitCode::from(2);
     }
     let read = config::read(&program, args);
     let given = match read {
         Ok(given) => given,
         Err(why) => {
-            eprintln!("turnreel: {why}");
+            stderr::tell(format_args!("turnreel: {why}"));
             return ExitCode::from(2);
         }
     };

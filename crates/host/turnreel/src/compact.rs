@@ -15,8 +15,8 @@ use chat_feed::{ChatRenderer, feed_lines, units};
 use chat_store::{Compaction, Folding, SessionId};
 
 use crate::cli::DataArg;
-use crate::data_dir;
 use crate::trace::{Named, find, id_in, log_of};
+use crate::{data_dir, stderr, stdout};
 
 /// What `turnreel compact` is told.
 #[derive(Debug, clap::Args)]
@@ -40,14 +40,18 @@ pub(crate) fn command(args: Args) -> ExitCode {
     let done = match is_plain {
         true => {
             let compacted = compact_plain(&args);
-            compacted.map(|report| report.iter().for_each(|report| eprintln!("{report}")))
+            compacted.map(|report| report.iter().for_each(stderr::tell))
         }
-        false => compact_session(&args.what, args.data).map(|report| println!("{report}")),
+        false => compact_session(&args.what, args.data).map(|report| {
+            // The log is shorter, whether that can be said or not.
+            let said = stdout::say(&format!("{report}\n"));
+            said.map_or_else(|why| stderr::say("compact", why), drop);
+        }),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
-            eprintln!("turnreel compact: {why}");
+            stderr::say("compact", why);
             ExitCode::FAILURE
         }
     }

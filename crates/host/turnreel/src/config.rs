@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -15,7 +15,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use toml::{Table, Value};
 
-use crate::data_dir;
+use crate::{data_dir, stderr, stdout};
 
 /// The file in the data folder.
 const FILE_NAME: &str = "turnreel.toml";
@@ -52,12 +52,12 @@ pub(crate) fn read(program: &Command, args: Vec<OsString>) -> Result<Given, Stri
         // An agent whose hook fails is stopped, or takes it for a no.
         Err(why) if why.use_stderr() && args.get(1).is_some_and(|name| name == "hook") => {
             let said = of_environment(program, &args, &why);
-            eprint!("{}", said.unwrap_or_else(|| why.to_string()));
+            stderr::write(said.unwrap_or_else(|| why.to_string()));
             std::process::exit(0);
         }
         Err(why) => {
             if let Some(said) = of_environment(program, &args, &why) {
-                eprint!("{said}");
+                stderr::write(said);
                 std::process::exit(why.exit_code());
             }
             why.exit();
@@ -83,7 +83,7 @@ pub(crate) fn read(program: &Command, args: Vec<OsString>) -> Result<Given, Stri
     let is_named = named.is_some();
     let in_folder = || {
         let dir = data_dir::resolve(given.get_one::<PathBuf>("data").cloned()).ok()?;
-        Some(dir.join(FILE_NAME)).filter(|path| path.exists())
+        Some(dir.join(FILE_NAME)).filter(|path| data_dir::may_be_there(path))
     };
     let Some(path) = named.or_else(in_folder) else {
         return Ok(read);
@@ -158,7 +158,7 @@ fn said_first(why: &clap::Error) -> String {
 /// read may.
 pub(crate) fn asks_to_mask(data: &Path) -> bool {
     let path = data.join(FILE_NAME);
-    path.exists()
+    data_dir::may_be_there(&path)
         && load(&path).map_or(true, |table| match table.get("mask") {
             Some(value) => switch(value).unwrap_or(true),
             None => false,
@@ -243,8 +243,8 @@ pub(crate) fn command(program: &Command, read: &Given) -> ExitCode {
             text.push_str(&line(arg, name, given, read));
         }
     }
-    if let Err(why) = std::io::stdout().lock().write_all(text.as_bytes()) {
-        eprintln!("turnreel config: could not write: {why}: standard output");
+    if let Err(why) = stdout::say(&text) {
+        stderr::say("config", why);
         return ExitCode::FAILURE;
     }
     ExitCode::SUCCESS

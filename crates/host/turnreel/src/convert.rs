@@ -26,6 +26,7 @@ use chat_normalize::Dialect;
 
 use crate::cli::DataArg;
 use crate::pipe::parse_dialect;
+use crate::stderr;
 use crate::trace::{self, Named};
 pub(crate) use bodies::Bodies;
 use forms::Form;
@@ -79,7 +80,7 @@ pub(crate) fn command(args: Args) -> ExitCode {
         Ok(tally) => tally.exit_code(),
         Err(Stop::Quiet) => ExitCode::SUCCESS,
         Err(Stop::Why(why)) => {
-            eprintln!("turnreel convert: {why}");
+            stderr::say("convert", why);
             ExitCode::from(2)
         }
     }
@@ -98,7 +99,7 @@ fn run(args: &Args) -> Result<Tally, Stop> {
     let mut tally = Tally::default();
     let mut refuse = |why| {
         tally.n_refused += 1;
-        eprintln!("turnreel convert: {why}");
+        stderr::say("convert", why);
     };
     let mut named = Vec::new();
     for input in &args.inputs {
@@ -117,7 +118,10 @@ fn run(args: &Args) -> Result<Tally, Stop> {
         };
         if !inputs.iter().any(is_below) {
             let folder = shown(folder);
-            eprintln!("turnreel convert: no session files below it: {folder}");
+            stderr::say(
+                "convert",
+                format_args!("no session files below it: {folder}"),
+            );
         }
     }
     let several = args.inputs.len() > 1 || args.inputs.iter().any(|input| input.is_dir());
@@ -154,13 +158,13 @@ fn run(args: &Args) -> Result<Tally, Stop> {
         } else {
             "files are"
         };
-        eprintln!(
-            "turnreel convert: {} {files} no session and left out",
-            tally.n_skipped
+        stderr::say(
+            "convert",
+            format_args!("{} {files} no session and left out", tally.n_skipped),
         );
     }
     if tally.n_read == 0 {
-        eprintln!("turnreel convert: nothing was read");
+        stderr::say("convert", "nothing was read");
     }
     Ok(tally)
 }
@@ -201,13 +205,13 @@ impl Tally {
             }
             Err(why) => {
                 self.n_refused += 1;
-                eprintln!("turnreel convert: {why}: {name}");
+                stderr::say("convert", format_args!("{why}: {name}"));
             }
         }
         self.n_skipped += session.n_skipped();
         for fault in session.faults().into_iter().chain(bodies.faults()) {
             self.n_damaged += 1;
-            eprintln!("turnreel convert: {fault}: {name}");
+            stderr::say("convert", format_args!("{fault}: {name}"));
         }
     }
 

@@ -47,7 +47,12 @@ pub(crate) fn default_dir() -> Option<PathBuf> {
 /// Where the platform names none.
 pub(crate) fn resolve(asked: Option<PathBuf>) -> Result<PathBuf, String> {
     asked.or_else(default_dir).ok_or_else(|| {
-        "could not find a data folder: HOME is not set; give one with --data".to_owned()
+        let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
+        let why = match home {
+            Some(_) => "is no absolute path",
+            None => "is not set",
+        };
+        format!("could not find a data folder: HOME {why}; give one with --data")
     })
 }
 
@@ -75,6 +80,22 @@ pub(crate) fn rotate_token(dir: &Path) -> Result<String, String> {
 pub(crate) fn read_token(dir: &Path) -> Option<String> {
     let text = std::fs::read_to_string(token_path(dir)).ok()?;
     Some(text.trim().to_owned()).filter(|token| is_token(token))
+}
+
+/// Whether the folder has a token of a server, or may have one that cannot be read.
+pub(crate) fn may_have_token(dir: &Path) -> bool {
+    let cannot_be_read = || std::fs::File::open(token_path(dir)).is_err_and(|why| !says_gone(&why));
+    read_token(dir).is_some() || cannot_be_read()
+}
+
+/// Whether something is there, or may be: in a folder that cannot be looked into there may be anything.
+pub(crate) fn may_be_there(path: &Path) -> bool {
+    path.metadata().err().is_none_or(|why| !says_gone(&why))
+}
+
+fn says_gone(why: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    matches!(why.kind(), NotFound | NotADirectory)
 }
 
 pub(crate) fn token_path(dir: &Path) -> PathBuf {

@@ -19,6 +19,7 @@ use chat_normalize::Dialect;
 use crate::cli::DataArg;
 use crate::convert::shown;
 use crate::pipe::parse_dialect;
+use crate::stderr;
 use output::Output;
 use source::Source;
 
@@ -73,7 +74,7 @@ pub(crate) fn command(args: Args) -> ExitCode {
         Ok(code) => code,
         Err(Stop::Quiet) => ExitCode::SUCCESS,
         Err(Stop::Why(why)) => {
-            eprintln!("turnreel export: {why}");
+            stderr::say("export", why);
             ExitCode::from(2)
         }
     }
@@ -121,7 +122,7 @@ fn run(args: &Args) -> Result<ExitCode, Stop> {
     tell(&writer, args.no_mask);
     let faults = source.faults();
     for fault in &faults {
-        eprintln!("turnreel export: {fault}");
+        stderr::say("export", fault);
     }
     Ok(ExitCode::from(u8::from(!faults.is_empty())))
 }
@@ -150,7 +151,10 @@ fn plan(source: &mut Source, keep: &[String]) -> Result<Plan, Stop> {
                 true => "nothing was found to mask".to_owned(),
                 false => format!("what was found is of: {}", kinds.join(", ")),
             };
-            eprintln!("turnreel export: there is nothing of the kind to keep: {kind}; {found}");
+            stderr::say(
+                "export",
+                format_args!("there is nothing of the kind to keep: {kind}; {found}"),
+            );
         }
     }
     Ok(plan)
@@ -164,10 +168,10 @@ fn tell(writer: &Writer, no_mask: bool) {
     }
     let sum: u64 = kinds.values().flatten().map(|(_, n_places)| n_places).sum();
     match (no_mask, sum) {
-        (true, _) => eprintln!("turnreel export: nothing was masked, as asked"),
-        (false, 0) => eprintln!("turnreel export: nothing was found to mask"),
-        (false, 1) => eprintln!("turnreel export: masked 1 place"),
-        (false, sum) => eprintln!("turnreel export: masked {sum} places"),
+        (true, _) => stderr::say("export", "nothing was masked, as asked"),
+        (false, 0) => stderr::say("export", "nothing was found to mask"),
+        (false, 1) => stderr::say("export", "masked 1 place"),
+        (false, sum) => stderr::say("export", format_args!("masked {sum} places")),
     }
     for (kind, places) in kinds {
         let sum: u64 = places.iter().map(|(_, n_places)| n_places).sum();
@@ -178,12 +182,15 @@ fn tell(writer: &Writer, no_mask: bool) {
                 format!("{event_type} {n_places}")
             })
             .collect();
-        eprintln!("  {kind}: {sum} ({})", places.join(", "));
+        stderr::tell(format_args!("  {kind}: {sum} ({})", places.join(", ")));
     }
     if writer.n_cut() > 0 {
-        eprintln!(
-            "turnreel export: {} texts were cut, for they are longer than a reader takes",
-            writer.n_cut()
+        stderr::say(
+            "export",
+            format_args!(
+                "{} texts were cut, for they are longer than a reader takes",
+                writer.n_cut()
+            ),
         );
     }
 }

@@ -71,6 +71,7 @@ mod sse;
 mod stall;
 mod state;
 mod stderr;
+mod stdout;
 mod stopping;
 mod store_urls;
 mod tiers;

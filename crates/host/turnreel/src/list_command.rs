@@ -1,6 +1,6 @@
 //! `turnreel list`: the sessions of the data folder, whose ids the other commands take. It only reads, also while a server runs.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 use chat_feed::projections::trace::clean;
@@ -10,8 +10,7 @@ use serde_json::{Value, json};
 use terminal_size::terminal_size_of;
 
 use crate::cli::DataArg;
-use crate::columns;
-use crate::data_dir;
+use crate::{columns, data_dir, stderr, stdout};
 
 /// What `turnreel list` is told.
 #[derive(Debug, clap::Args)]
@@ -29,7 +28,7 @@ pub(crate) fn command(args: Args) -> ExitCode {
     match run(args) {
         Ok(code) => code,
         Err(why) => {
-            eprintln!("turnreel list: {why}");
+            stderr::say("list", why);
             ExitCode::FAILURE
         }
     }
@@ -45,7 +44,10 @@ fn run(args: Args) -> Result<ExitCode, String> {
     };
     if told.rows.is_empty() {
         // An empty list may be that of a folder that nobody meant.
-        eprintln!("no sessions yet in {}; start `turnreel`", dir.display());
+        stderr::tell(format_args!(
+            "no sessions yet in {}; start `turnreel`",
+            dir.display()
+        ));
     }
     // The newest first, as on the page.
     told.rows.sort_by_key(|row| std::cmp::Reverse(at_ms(row)));
@@ -63,18 +65,9 @@ fn run(args: Args) -> Result<ExitCode, String> {
         // For programs that take them apart.
         fields.map(|fields| fields.join("\t") + "\n").collect()
     };
-    let mut stdout = io::stdout().lock();
-    let written = stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush());
-    match written {
-        Err(why) if why.kind() != io::ErrorKind::BrokenPipe => {
-            return Err(format!("could not write: {why}: standard output"));
-        }
-        Ok(()) | Err(_) => {}
-    }
+    stdout::say(&text)?;
     for why in &told.unread {
-        eprintln!("turnreel list: {why}");
+        stderr::say("list", why);
     }
     Ok(ExitCode::from(u8::from(!told.unread.is_empty())))
 }

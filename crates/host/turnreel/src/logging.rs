@@ -15,6 +15,8 @@ use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
+use crate::stderr;
+
 /// How a line looks.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum Format {
@@ -39,7 +41,7 @@ pub(crate) fn begin(level: LevelFilter, format: Format) {
         Format::Json => logging.event_format(JsonLines).try_init(),
     };
     if let Err(why) = begun {
-        eprintln!("turnreel: could not log: {why}");
+        stderr::tell(format_args!("turnreel: could not log: {why}"));
     }
 }
 

@@ -8,7 +8,7 @@ mod here;
 mod outcome;
 mod served;
 
-use std::io::{IsTerminal, Write, stderr, stdin, stdout};
+use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -23,6 +23,7 @@ use crate::removal::{Freed, REST_OF_ALL};
 use crate::restore::parse_session;
 use crate::store_urls::StoreUrls;
 use crate::token_command::parse_duration_ms;
+use crate::{stderr, stdout};
 use chosen::{Chosen, Wanted};
 use here::Stores;
 use outcome::Outcome;
@@ -79,7 +80,7 @@ pub(crate) fn command(args: Args) -> ExitCode {
     match run(args) {
         Ok(code) => code,
         Err(why) => {
-            eprintln!("turnreel remove: {why}");
+            stderr::say("remove", why);
             ExitCode::FAILURE
         }
     }
@@ -97,7 +98,7 @@ fn run(args: Args) -> Result<ExitCode, String> {
     };
     let mut chosen = chosen::choose(&dir, &wanted)?;
     if chosen.is_empty() && !args.bodies {
-        eprintln!("no session is that old: nothing to remove");
+        stderr::tell("no session is that old: nothing to remove");
         return Ok(ExitCode::SUCCESS);
     }
     // A folder that is none of ours is not made one by a lock.
@@ -113,18 +114,18 @@ fn run(args: Args) -> Result<ExitCode, String> {
     }
     if args.dry_run {
         tell(&chosen)?;
-        eprintln!("{}", would(&dir, &chosen, args.bodies)?);
+        stderr::tell(would(&dir, &chosen, args.bodies)?);
         return Ok(ExitCode::SUCCESS);
     }
     if !args.yes {
-        if !(stdin().is_terminal() && stderr().is_terminal()) {
+        if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
             let why = "nobody can be asked here: --yes removes without asking, --dry-run says what would go";
-            eprintln!("turnreel remove: {why}");
+            stderr::say("remove", why);
             return Ok(ExitCode::from(2));
         }
         tell(&chosen)?;
         if !is_confirmed(&would(&dir, &chosen, args.bodies)?)? {
-            eprintln!("nothing was removed");
+            stderr::tell("nothing was removed");
             return Ok(ExitCode::FAILURE);
         }
         // What went on while the question stood there is not that old any more.
@@ -164,9 +165,9 @@ fn run(args: Args) -> Result<ExitCode, String> {
         Err(why) => return Err(data_dir::why_not_opened(&dir, &why)),
     };
     for left in &outcome.removed.left {
-        eprintln!("turnreel remove: left: {left}");
+        stderr::say("remove", format_args!("left: {left}"));
     }
-    eprintln!("{}", outcome.told());
+    stderr::tell(outcome.told());
     let failed = outcome.failed || !outcome.removed.left.is_empty();
     Ok(ExitCode::from(u8::from(failed)))
 }
@@ -174,17 +175,16 @@ fn run(args: Args) -> Result<ExitCode, String> {
 /// Says which sessions are meant, in columns for who reads them in a terminal.
 fn tell(chosen: &[Chosen]) -> Result<(), String> {
     let fields = chosen.iter().map(Chosen::fields);
-    let text: String = match stdout().is_terminal() {
+    let text: String = match io::stdout().is_terminal() {
         true if chosen.is_empty() => String::new(),
         true => {
             let heads = ["SESSION", "AGE", "SIZE", "TITLE"].map(str::to_owned);
             let rows: Vec<_> = [heads].into_iter().chain(fields).collect();
-            columns::table(&rows, columns::of_terminal(terminal_size_of(stdout())))
+            columns::table(&rows, columns::of_terminal(terminal_size_of(io::stdout())))
         }
         false => fields.map(|fields| fields.join("\t") + "\n").collect(),
     };
-    let written = stdout().write_all(text.as_bytes());
-    written.map_err(|why| format!("could not write: {why}: standard output"))
+    stdout::say(&text).map(drop)
 }
 
 /// `3 sessions, 14 files, 12.4 MB, and 2 long bodies that no other session names, 8.1 MB`
@@ -222,9 +222,9 @@ fn would(dir: &Path, chosen: &[Chosen], all_bodies: bool) -> Result<String, Stri
 }
 
 fn is_confirmed(what: &str) -> Result<bool, String> {
-    eprint!("{what}, for good. Remove them? [y/N] ");
+    stderr::write(format_args!("{what}, for good. Remove them? [y/N] "));
     let mut answer = String::new();
-    let read = stdin().read_line(&mut answer);
+    let read = io::stdin().read_line(&mut answer);
     read.map_err(|why| format!("could not read the answer: {why}"))?;
     Ok(matches!(&*answer.trim().to_lowercase(), "y" | "yes"))
 }

@@ -6,7 +6,6 @@
 
 mod one;
 
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -17,7 +16,7 @@ use chat_tiers::{Cold, Manifest};
 use futures_util::StreamExt;
 
 use crate::cli::DataArg;
-use crate::data_dir;
+use crate::{data_dir, stderr, stdout};
 use one::{Brought, One, bring_back};
 
 /// Manifests that are asked for beside each other.
@@ -61,7 +60,7 @@ pub(crate) fn command(args: Args) -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(why) => {
-            eprintln!("turnreel restore: {why}");
+            stderr::say("restore", why);
             ExitCode::FAILURE
         }
     }
@@ -76,7 +75,7 @@ async fn run(args: Args) -> Result<bool, String> {
     let stems = cold.stems().await.map_err(|why| why.to_string())?;
     if stems.is_empty() && args.sessions.is_empty() {
         // A prefix that is not the server's looks the same as a store that was never written to.
-        eprintln!("the object store has no session at that address, its prefix included");
+        stderr::tell("the object store has no session at that address, its prefix included");
         return Ok(true);
     }
     if args.sessions.is_empty() && !args.all {
@@ -116,14 +115,14 @@ async fn bring(cold: &Cold, store: &Store, stems: &[String], all: bool) -> Resul
                 }
             }
             Err(why) => {
-                eprintln!("turnreel restore: {}: {}", clean(stem), clean(&why));
+                stderr::say("restore", format_args!("{}: {}", clean(stem), clean(&why)));
                 all_well = false;
             }
         }
     }
     if all {
         let [n_brought, n_here] = [n_brought, n_here].map(units::grouped);
-        eprintln!("{n_brought} brought back, {n_here} were here");
+        stderr::tell(format_args!("{n_brought} brought back, {n_here} were here"));
     }
     Ok(all_well)
 }
@@ -171,14 +170,16 @@ async fn tell(cold: &Cold, dir: &Path, stems: Vec<String>) -> Result<bool, Strin
         match found {
             Ok(Some(copy)) => {
                 n_told += 1;
-                say(&row(&copy))?;
+                // Each of the others would be asked for, for nobody.
+                if !say(&row(&copy))? {
+                    return Ok(all_well);
+                }
             }
             Ok(None) => {}
             Err(why) => {
-                eprintln!(
-                    "turnreel restore: {}: {}",
-                    clean(&stem),
-                    clean(&why.to_string())
+                stderr::say(
+                    "restore",
+                    format_args!("{}: {}", clean(&stem), clean(&why.to_string())),
                 );
                 all_well = false;
             }
@@ -187,11 +188,11 @@ async fn tell(cold: &Cold, dir: &Path, stems: Vec<String>) -> Result<bool, Strin
     match n_told {
         // Nobody knows what those are that could not be read.
         0 if !all_well => {}
-        0 => eprintln!(
+        0 => stderr::tell(format_args!(
             "the object store has nothing that {} has not",
             dir.display()
-        ),
-        _ => eprintln!("`turnreel restore SESSION …` or `--all` brings them back"),
+        )),
+        _ => stderr::tell("`turnreel restore SESSION …` or `--all` brings them back"),
     }
     Ok(all_well)
 }
@@ -209,9 +210,9 @@ fn row(copy: &Manifest) -> String {
     clean(line.trim_end())
 }
 
-pub(crate) fn say(line: &str) -> Result<(), String> {
-    let said = writeln!(std::io::stdout().lock(), "{line}");
-    said.map_err(|why| format!("could not write: {why}: standard output"))
+/// `false` where nobody reads it any more.
+fn say(line: &str) -> Result<bool, String> {
+    stdout::say(&format!("{line}\n"))
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ use crate::locked::locked;
 use crate::logging::{self, Format};
 use crate::state::State;
 use crate::watch::{self, Watch, Watching};
-use crate::{assets, data_dir, examples, leftovers, panics, removal, server, stopping};
+use crate::{assets, data_dir, examples, leftovers, panics, removal, server, stderr, stopping};
 use addresses::{
     check_address, from_here, listen_or_move, parse_address, parse_host, parse_origin,
     parse_public_url,
@@ -147,7 +147,7 @@ pub(crate) fn run(args: Args, watch: Option<Watch>) -> ExitCode {
 }
 
 fn fail(why: &str) -> ExitCode {
-    eprintln!("turnreel: {why}");
+    stderr::tell(format_args!("turnreel: {why}"));
     ExitCode::FAILURE
 }
 

@@ -10,6 +10,11 @@ pub(crate) fn that_end() -> Vec<i32> {
     signals
 }
 
+/// The exit of a program that ends for a signal and in good order: what a shell says of one that the signal itself ended.
+pub(crate) fn exit_of(signal: i32) -> u8 {
+    u8::try_from(128 + signal).unwrap_or(u8::MAX)
+}
+
 /// Whether to hear that the terminal is closed, for who only wants to end in good order: where the system does not say whether
 /// that is ignored, it is let be.
 pub(crate) fn heeds_hangup() -> bool {

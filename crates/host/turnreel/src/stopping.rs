@@ -20,9 +20,6 @@ const SAID_AFTER: Duration = Duration::from_secs(2);
 /// acknowledged stands in its file.
 const MOST_CLOSING: Duration = Duration::from_secs(10);
 
-/// How a shell tells of a program that was ended by a signal of its terminal.
-const ENDED_BY_SIGNAL: i32 = 130;
-
 /// Ready when the process is asked to stop. It listens from now on, not from when it is first waited for; who asks once more
 /// ends the process, whatever it waits for.
 ///
@@ -37,9 +34,9 @@ pub(crate) fn asked() -> Result<impl Future<Output = ()> + Send, String> {
         let _ = ask.send(());
         tokio::time::sleep(AT_ONCE).await;
         signals.forget();
-        signals.next().await;
+        let code = signals.next().await;
         tracing::warn!("stopped at once: the logs are whole, and not marked as closed");
-        std::process::exit(ENDED_BY_SIGNAL);
+        std::process::exit(code);
     });
     Ok(async {
         // Who would ask has ended with the runtime.
@@ -87,9 +84,9 @@ pub(crate) async fn close_logs(state: &State) {
     off_thread(move || own.store.close(), MOST_CLOSING, &left).await;
 }
 
-/// The signals that end a server.
+/// The signals that end a server, each with the exit of one that it ends at once.
 #[cfg(unix)]
-struct Signals(Vec<tokio::signal::unix::Signal>);
+struct Signals(Vec<(i32, tokio::signal::unix::Signal)>);
 
 #[cfg(unix)]
 impl Signals {
@@ -97,27 +94,34 @@ impl Signals {
         use tokio::signal::unix::{SignalKind, signal};
         let mut kinds = vec![SignalKind::terminate(), SignalKind::interrupt()];
         kinds.extend(signals::heeds_hangup().then(SignalKind::hangup));
-        let listening: std::io::Result<Vec<_>> = kinds.into_iter().map(signal).collect();
+        let listen = |kind: SignalKind| {
+            let code = signals::exit_of(kind.as_raw_value());
+            Ok((i32::from(code), signal(kind)?))
+        };
+        let listening: std::io::Result<Vec<_>> = kinds.into_iter().map(listen).collect();
         let failed = |why| format!("could not listen for signals: {why}");
         listening.map(Signals).map_err(failed)
     }
 
-    /// The next one, whichever it is.
-    async fn next(&mut self) {
+    /// The next one, whichever it is: its exit.
+    async fn next(&mut self) -> i32 {
         std::future::poll_fn(|context| {
-            let mut polled = self.0.iter_mut().map(|signal| signal.poll_recv(context));
-            match polled.any(|polled| polled.is_ready()) {
-                true => std::task::Poll::Ready(()),
-                false => std::task::Poll::Pending,
+            let mut polled = self.0.iter_mut().map(|(code, signal)| {
+                let is_ready = signal.poll_recv(context).is_ready();
+                is_ready.then_some(*code)
+            });
+            match polled.find_map(|code| code) {
+                Some(code) => std::task::Poll::Ready(code),
+                None => std::task::Poll::Pending,
             }
         })
-        .await;
+        .await
     }
 
     /// Forgets those that came since.
     fn forget(&mut self) {
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        for signal in &mut self.0 {
+        for (_, signal) in &mut self.0 {
             let _ = signal.poll_recv(&mut context);
         }
     }
@@ -132,11 +136,12 @@ impl Signals {
         Ok(Signals)
     }
 
-    /// The next one.
-    async fn next(&mut self) {
+    /// The next one: its exit, as elsewhere.
+    async fn next(&mut self) -> i32 {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
+        130
     }
 
     /// They are heard only while they are waited for.

@@ -1,6 +1,5 @@
 //! `turnreel token`: makes, lists and revokes tokens, and makes the server's own anew. A running server sees the change by itself.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -12,7 +11,7 @@ use crate::data_dir;
 use crate::list_command::ago;
 use crate::scope::Scope;
 use crate::tokens::{self, Record, Wanted};
-use crate::trace;
+use crate::{stderr, stdout, trace};
 
 /// What `turnreel token` is told.
 #[derive(Debug, clap::Subcommand)]
@@ -90,15 +89,18 @@ pub(crate) fn command(command: Command) -> ExitCode {
     match run(command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
-            eprintln!("turnreel token: {why}");
+            stderr::say("token", why);
             ExitCode::FAILURE
         }
     }
 }
 
-fn say(text: &str) -> Result<(), String> {
-    let written = std::io::stdout().write_all(text.as_bytes());
-    written.map_err(|why| format!("could not write: {why}: standard output"))
+/// Prints a token, which somebody has to read.
+fn print(token: &str) -> Result<(), String> {
+    match stdout::say(&format!("{token}\n"))? {
+        true => Ok(()),
+        false => Err("could not write: nobody reads it: standard output".to_owned()),
+    }
 }
 
 fn run(command: Command) -> Result<(), String> {
@@ -127,8 +129,11 @@ fn run(command: Command) -> Result<(), String> {
             let (token, record) = tokens::create(&dir, wanted)?;
             // The folder is named: who misspells it makes a token that opens nothing.
             let folder = dir.display();
-            eprintln!("Token {} of {folder}; it is not shown again:", record.id);
-            say(&format!("{token}\n")).inspect_err(|_| {
+            stderr::tell(format_args!(
+                "Token {} of {folder}; it is not shown again:",
+                record.id
+            ));
+            print(&token).inspect_err(|_| {
                 // Nobody has it. Where it cannot be taken back either, it stands in the list.
                 let _ = tokens::revoke(&dir, |made| made.id == record.id);
             })
@@ -142,12 +147,13 @@ fn run(command: Command) -> Result<(), String> {
             }
             if records.is_empty() {
                 // An empty list may be that of a folder that nobody meant.
-                eprintln!("no token was made in {}", dir.display());
+                stderr::tell(format_args!("no token was made in {}", dir.display()));
             }
-            say(&match json {
+            let text = match json {
                 true => format!("{:#}\n", records.iter().map(in_json).collect::<Value>()),
                 false => records.iter().map(row).collect(),
-            })
+            };
+            stdout::say(&text).map(drop)
         }
         Command::Revoke { id, data } => {
             let dir = data_dir::resolve(data.data)?;
@@ -158,15 +164,18 @@ fn run(command: Command) -> Result<(), String> {
         }
         Command::Rotate { data } => {
             let dir = data_dir::resolve(data.data)?;
-            if data_dir::read_token(&dir).is_none() {
+            if !data_dir::may_have_token(&dir) {
                 let dir = dir.display();
                 return Err(format!(
                     "there is no token of a server in {dir}: it is made when one starts there"
                 ));
             }
             let token = data_dir::rotate_token(&dir)?;
-            eprintln!("The server's own token of {}, from now on:", dir.display());
-            say(&format!("{token}\n"))
+            stderr::tell(format_args!(
+                "The server's own token of {}, from now on:",
+                dir.display()
+            ));
+            print(&token)
         }
     }
 }
@@ -180,8 +189,8 @@ fn folder_to_make_in(named: Option<PathBuf>) -> Result<PathBuf, String> {
         return Err(no_folder(&dir));
     }
     data_dir::make_private(&dir)?;
-    if data_dir::read_token(&dir).is_none() {
-        eprintln!("No server has served {} yet", dir.display());
+    if !data_dir::may_have_token(&dir) {
+        stderr::tell(format_args!("No server has served {} yet", dir.display()));
     }
     Ok(dir)
 }
@@ -212,8 +221,13 @@ fn look_for(dir: &Path, id: &str) {
     };
     match found.and_then(|log| trace::id_in(&log)) {
         Some(found) if found == id => {}
-        Some(found) => eprintln!("There is no session {id} yet; {found} begins so"),
-        None => eprintln!("There is no session {id} yet in {}", dir.display()),
+        Some(found) => stderr::tell(format_args!(
+            "There is no session {id} yet; {found} begins so"
+        )),
+        None => stderr::tell(format_args!(
+            "There is no session {id} yet in {}",
+            dir.display()
+        )),
     }
 }
 

@@ -9,7 +9,7 @@ mod source;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use chat_feed::projections::trace::{ToolTrace, Verbosity};
@@ -84,13 +84,13 @@ fn run(args: Args) -> std::io::Result<ExitCode> {
     // Standard input ends when its session does, so it is followed in any case. What is read there waits for what comes, so
     // signals end it by themselves.
     let follow = args.follow && !sources.iter().any(Source::is_stream);
-    let stopped = match follow {
+    let stopped_by = match follow {
         true => tracing.follow(&mut sources)?,
         false => {
             for source in &mut sources {
                 tracing.read_whole(source)?;
             }
-            false
+            None
         }
     };
     tracing.screen.clear()?;
@@ -99,15 +99,14 @@ fn run(args: Args) -> std::io::Result<ExitCode> {
         n_read += usize::from(source.is_session());
         for fault in source.faults() {
             n_faults += 1;
-            eprintln!("turnreel trace: {fault}");
+            stderr::say("trace", fault);
         }
     }
-    Ok(match (stopped, n_read, n_faults) {
-        // What a shell says of a program that ctrl-c ended.
-        (true, ..) => ExitCode::from(130),
-        (false, 0, _) => ExitCode::from(2),
-        (false, _, 0) => ExitCode::SUCCESS,
-        (false, ..) => ExitCode::from(1),
+    Ok(match (stopped_by, n_read, n_faults) {
+        (Some(code), ..) => ExitCode::from(code),
+        (None, 0, _) => ExitCode::from(2),
+        (None, _, 0) => ExitCode::SUCCESS,
+        (None, ..) => ExitCode::from(1),
     })
 }
 
@@ -130,7 +129,7 @@ fn open_all(args: &Args) -> (Vec<Source>, usize) {
             Ok(source) => sources.push(source),
             Err(why) => {
                 n_faults += 1;
-                eprintln!("turnreel trace: {why}");
+                stderr::say("trace", why);
             }
         }
     }
@@ -157,12 +156,16 @@ impl Tracing {
         self.screen.print(&lines)
     }
 
-    /// Reads what comes, in turns, until all sessions are over; true where ctrl-c ended it.
+    /// Reads what comes, in turns, until all sessions are over; the exit where a signal ended it.
     ///
     /// Nothing is finished but what says itself that it is over: who stops looking does not end a session.
-    fn follow(&mut self, sources: &mut [Source]) -> std::io::Result<bool> {
-        let stopped = stop_flag();
-        while !stopped.load(Ordering::SeqCst) {
+    fn follow(&mut self, sources: &mut [Source]) -> std::io::Result<Option<u8>> {
+        let stopped_by = stop_flag();
+        loop {
+            let code = stopped_by.load(Ordering::SeqCst);
+            if code != 0 {
+                return Ok(u8::try_from(code).ok());
+            }
             let mut quiet = true;
             for source in sources.iter_mut() {
                 source.arrives_at(unix_ms(SystemTime::now()));
@@ -175,13 +178,12 @@ impl Tracing {
                 continue;
             }
             if sources.iter().all(Source::is_over) {
-                return Ok(false);
+                return Ok(None);
             }
             self.screen
                 .show_running(&self.trace.running(), unix_ms(SystemTime::now()))?;
             std::thread::sleep(LOOK_EVERY);
         }
-        Ok(true)
     }
 
     fn show(&mut self, source: &mut Source) -> std::io::Result<()> {
@@ -199,13 +201,14 @@ impl Tracing {
     }
 }
 
-/// Raised by ctrl-c; without signals, ctrl-c ends the program by itself.
-fn stop_flag() -> Arc<AtomicBool> {
-    let stopped = Arc::new(AtomicBool::new(false));
+/// The exit once a signal asks for the end, 0 before; without signals, ctrl-c ends the program by itself.
+fn stop_flag() -> Arc<AtomicUsize> {
+    let stopped_by = Arc::new(AtomicUsize::new(0));
     #[cfg(unix)]
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        let code = usize::from(crate::signals::exit_of(signal));
         // Where it cannot be listened for, the signal does what it does by itself.
-        let _ = signal_hook::flag::register(signal, stopped.clone());
+        let _ = signal_hook::flag::register_usize(signal, stopped_by.clone(), code);
     }
-    stopped
+    stopped_by
 }

@@ -1,5 +1,6 @@
 //! What the program promises, as one program: real servers, pipes and stores, and what stands before and behind them.
 #![allow(
+    clippy::disallowed_macros,
     clippy::expect_used,
     clippy::unwrap_used,
     reason = "helpers of tests may panic as the tests do"

@@ -27,8 +27,20 @@ pub(super) struct Facts {
 impl Facts {
     /// `None` for what is not there, or is no file.
     pub(super) fn of(path: &Path) -> Option<Facts> {
-        let facts = path.symlink_metadata().ok()?;
-        facts.is_file().then(|| Facts::from(&facts))
+        Facts::try_of(path).ok().flatten()
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    ///
+    /// Where it may be there, and cannot be looked at now.
+    pub(super) fn try_of(path: &Path) -> io::Result<Option<Facts>> {
+        match path.symlink_metadata() {
+            Ok(facts) => Ok(facts.is_file().then(|| Facts::from(&facts))),
+            Err(why) if says_gone(&why) => Ok(None),
+            Err(why) => Err(why),
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::file::{Facts, Taken};
+use super::file::{Facts, Taken, says_gone};
 use super::process::Processes;
 use super::store::Told;
 use crate::pipe::now_ms;
@@ -86,8 +86,8 @@ impl Kept {
         let databases = databases.map(|(path, it)| (PathBuf::from(path), it));
         Kept {
             // Of files that are gone nothing more will be told.
-            sessions: files.filter(|(path, _)| path.exists()).collect(),
-            databases: databases.filter(|(path, _)| path.exists()).collect(),
+            sessions: files.filter(|(path, _)| may_be_there(path)).collect(),
+            databases: databases.filter(|(path, _)| may_be_there(path)).collect(),
             newest: written.number,
             ..Kept::default()
         }
@@ -278,6 +278,10 @@ impl Kept {
             )
         })
     }
+}
+
+fn may_be_there(path: &Path) -> bool {
+    path.metadata().err().is_none_or(|why| !says_gone(&why))
 }
 
 #[cfg(test)]

@@ -133,8 +133,7 @@ impl Follow {
         known.holders.note_write(facts.changed_ms);
         // What changes while we look on is of interest whenever it began.
         known.wanted |= !is_first || facts.changed_ms >= since_ms;
-        let is_other = |before: Facts| facts.len < before.len || is_document(&main);
-        if is_main && before.is_some_and(is_other) {
+        if is_main && before.is_some_and(|before| may_be_other(&main, before, facts)) {
             known.refused = false;
         }
         if known.wanted && !known.is_first && !is_first {
@@ -171,6 +170,7 @@ impl Follow {
                 continue;
             }
             is_any_hot = true;
+            let before = known.facts;
             let own = std::iter::once((path, &mut known.facts));
             let mut is_changed = false;
             for (path, facts) in own.chain(&mut known.parts) {
@@ -182,7 +182,7 @@ impl Follow {
             let is_unsure = |session: &Session| session.is_unsure(known.facts);
             let is_unsure = self.loaded.get(path).is_some_and(is_unsure);
             if is_changed {
-                known.refused &= !is_document(path);
+                known.refused &= !may_be_other(path, before, known.facts);
                 known.holders.note_write(known.facts.changed_ms);
             }
             if (is_changed || is_unsure) && !known.is_first {
@@ -196,6 +196,11 @@ impl Follow {
     pub(super) fn since_ms(&self) -> i64 {
         now_ms().saturating_sub(duration_ms(self.settings.newer_than))
     }
+}
+
+/// Whether a file that was no session may be one now. One that grew is what it was.
+fn may_be_other(path: &Path, before: Facts, now: Facts) -> bool {
+    before != now && (now.len < before.len || now.inode != before.inode || is_document(path))
 }
 
 /// Where a session's own file lies that is put away, or taken out again.

@@ -46,7 +46,7 @@ impl Shelf for Conversations {
     const DIALECT: Dialect = Dialect::OpenHands;
 
     fn look_at(folder: &Path) -> io::Result<Option<Look>> {
-        Ok(Look::at(folder))
+        Look::at(folder)
     }
 
     fn see_who_runs(

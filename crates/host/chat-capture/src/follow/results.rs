@@ -8,9 +8,15 @@ use chat_normalize::{MAX_RESULT_BYTES, cut_result, result_file};
 
 use super::file::Followed;
 
-/// Puts the whole of a result in its place, where it lies in a file of the session's folder; the notice that is told behind
-/// it, where that was more than is shown.
-pub(super) fn whole_result(main: &Path, event: &mut ChatEvent) -> Option<ChatEvent> {
+/// A result that was put in its place.
+pub(super) struct Whole {
+    pub(super) n_bytes: usize,
+    /// What is told behind it, where that was more than is shown.
+    pub(super) notice: Option<ChatEvent>,
+}
+
+/// Puts the whole of a result in its place, where it lies in a file of the session's folder.
+pub(super) fn whole_result(main: &Path, event: &mut ChatEvent) -> Option<Whole> {
     let Payload::ToolResult(result) = &mut event.payload else {
         return None;
     };
@@ -32,5 +38,8 @@ pub(super) fn whole_result(main: &Path, event: &mut ChatEvent) -> Option<ChatEve
     }
     result.result = Json::string(&String::from_utf8_lossy(&bytes));
     let is_cut = opened.len().is_ok_and(|len| len > MAX_RESULT_BYTES as u64);
-    is_cut.then(|| cut_result(&file.to_string_lossy(), event))
+    Some(Whole {
+        n_bytes: bytes.len(),
+        notice: is_cut.then(|| cut_result(&file.to_string_lossy(), event)),
+    })
 }

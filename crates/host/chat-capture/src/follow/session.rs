@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use chat_event::{ChatEvent, Payload};
-use chat_normalize::{Context, Dialect};
+use chat_normalize::{Context, Dialect, MAX_RESULT_BYTES};
 
 use super::about::context_of;
 use super::agent::Agent;
@@ -277,7 +277,7 @@ impl Session {
         Ok(())
     }
 
-    /// Hands on what waits; false where a sub-agent's file is to be read on first.
+    /// Hands on what waits; false where a sub-agent's file is to be read on first, or what was handed on is long.
     fn hand_on(
         &mut self,
         parts: &BTreeMap<PathBuf, Facts>,
@@ -285,6 +285,7 @@ impl Session {
         out: &mut Vec<ChatEvent>,
         read: &mut Read,
     ) -> bool {
+        let mut n_bytes = 0;
         while let Some(mut event) = self.pending.pop_front() {
             self.calls.note(&event);
             if let Some((call, says_over)) = ends_agent(&event)
@@ -299,10 +300,17 @@ impl Session {
                     self.finish_agent_of(&call, out);
                 }
             }
-            let notice = whole_result(&self.path, &mut event);
+            let whole = whole_result(&self.path, &mut event);
             self.open.note(&event);
             out.push(event);
-            out.extend(notice);
+            if let Some(whole) = whole {
+                out.extend(whole.notice);
+                n_bytes += whole.n_bytes;
+            }
+            // Lines of a few bytes may each name a file of many MB.
+            if n_bytes >= MAX_RESULT_BYTES && !self.pending.is_empty() {
+                return false;
+            }
         }
         true
     }

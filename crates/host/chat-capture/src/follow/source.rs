@@ -13,8 +13,10 @@ use super::file::{Facts, Followed, Taken};
 /// As much is read at once.
 const PIECE_BYTES: u64 = 256 * 1024;
 
-/// So many events wait for the first that has a time; a source without one in so many has none of its own.
+/// So many events wait for the first that has a time, and no more bytes than that; a source without one in so many has none
+/// of its own. It is as in a conversion of the file.
 const MAX_UNTIMED: usize = 10_000;
+const MAX_UNTIMED_BYTES: usize = 64 * 1024 * 1024;
 
 /// One file on its way in.
 #[derive(Debug)]
@@ -30,6 +32,7 @@ pub(super) struct Source {
     /// The time of the last event, and events before the first that has one.
     last_ms: Option<i64>,
     pub(super) untimed: Vec<ChatEvent>,
+    untimed_bytes: usize,
     /// When the file was written last.
     changed_ms: i64,
     finished: bool,
@@ -84,6 +87,7 @@ impl Source {
             failed: None,
             last_ms: None,
             untimed: Vec::new(),
+            untimed_bytes: 0,
             changed_ms: 0,
             finished: false,
             is_within_line: false,
@@ -268,8 +272,12 @@ impl Source {
             self.last_ms = event.timestamp.or(self.last_ms);
             event.timestamp = self.last_ms;
             let Some(last_ms) = self.last_ms else {
+                self.untimed_bytes += event.to_line().len();
                 self.untimed.push(event);
-                if self.untimed.len() == MAX_UNTIMED {
+                let is_long = self.untimed_bytes >= MAX_UNTIMED_BYTES;
+                if is_long || self.untimed.len() == MAX_UNTIMED {
+                    // Nor have those behind them: they do not wait.
+                    self.last_ms = Some(self.changed_ms);
                     self.release(self.changed_ms, out);
                 }
                 continue;
@@ -280,6 +288,7 @@ impl Source {
     }
 
     fn release(&mut self, at_ms: i64, out: &mut Vec<ChatEvent>) {
+        self.untimed_bytes = 0;
         for mut event in self.untimed.drain(..) {
             event.timestamp = Some(at_ms);
             out.push(event);
@@ -294,6 +303,40 @@ impl Source {
 )]
 mod tests {
     use super::*;
+
+    /// What is told of prompts without a time, before their file is at its end; and how many events wait.
+    fn told_untimed(n_lines: usize, words: &str) -> (usize, usize) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        let line = |nth: usize| {
+            let message = format!(r#"{{"role":"user","content":"{words}"}}"#);
+            format!(r#"{{"type":"user","uuid":"u{nth}","sessionId":"s","message":{message}}}"#)
+        };
+        let lines: Vec<String> = (0..n_lines).map(line).collect();
+        std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+        let facts = Facts::of(&path).unwrap();
+        let mut source = Source::new(Context::default(), Taken::default());
+        let mut events = Vec::new();
+        while source.fed < facts.len {
+            source.read(&path, facts, &mut events).unwrap();
+        }
+        let at_ms = Some(facts.changed_ms);
+        assert!(events.iter().all(|event| event.timestamp == at_ms));
+        let is_prompt = |event: &&ChatEvent| event.payload.event_type() == "user_message";
+        (
+            events.iter().filter(is_prompt).count(),
+            source.untimed.len(),
+        )
+    }
+
+    #[test]
+    fn so_many_events_wait_for_a_time_and_so_many_bytes_of_them() {
+        let (told, waiting) = told_untimed(5, "Go");
+        assert!(told == 0 && waiting >= 5, "{told} {waiting}");
+        // Nor do those wait that come behind them.
+        assert_eq!(told_untimed(MAX_UNTIMED + 5, "Go"), (MAX_UNTIMED + 5, 0));
+        assert_eq!(told_untimed(70, &"a".repeat(1_000_000)), (70, 0));
+    }
 
     #[test]
     fn a_file_that_is_cut_off_after_it_was_looked_at_is_not_read_for_ever() {

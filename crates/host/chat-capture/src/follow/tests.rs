@@ -8,6 +8,7 @@ use chat_normalize::Dialect;
 use super::*;
 use crate::sources::{Entered, Sources};
 
+mod agents;
 mod callers;
 mod put_away;
 mod results;
@@ -221,6 +222,35 @@ fn n_told(log: &Log, words: &str) -> usize {
     let prompts = log.events.iter();
     let prompts = prompts.filter(|it| it.payload.event_type() == "user_message");
     prompts.filter(|it| it.to_line().contains(&said)).count()
+}
+
+/// As where a file is written anew by a program that did not finish it before.
+#[test]
+fn a_file_that_was_no_session_is_read_once_it_is_another() {
+    type Write = fn(&Path, &str);
+    let writes: [Write; 2] = [
+        |path, text| std::fs::write(path, text).unwrap(),
+        |path, text| {
+            let new = path.with_extension("new");
+            // Longer than the one before.
+            std::fs::write(&new, text.repeat(2_000)).unwrap();
+            std::fs::rename(&new, path).unwrap();
+        },
+    ];
+    for write in writes {
+        let dir = tempfile::tempdir().unwrap();
+        let (_, mut follow, mut log) = followed(dir.path());
+        let path = dir.path().join("projects/-w/s2.jsonl");
+        std::fs::write(&path, "no session\n".repeat(20_000)).unwrap();
+        read_all(&mut follow, &mut log);
+        assert!(follow.known[&path].refused, "{:?}", log.warned);
+        write(&path, &prompt("s2").replace("Hi", "New"));
+        // It is hot: that is looked at more often than all.
+        follow.look_at_hot();
+        follow.known.get_mut(&path).unwrap().not_before = None;
+        read_all(&mut follow, &mut log);
+        assert_ne!(n_told(&log, "New"), 0, "{:?}", log.warned);
+    }
 }
 
 /// As a disk does that is not there for a while.

@@ -22,6 +22,9 @@ pub(super) struct Outputs {
     several: bool,
     n_begun: usize,
     taken: BTreeSet<PathBuf>,
+    /// The newest of them, and the files that the others are.
+    newest: Option<PathBuf>,
+    written: BTreeSet<FileId>,
     /// The files that are read.
     inputs: BTreeSet<FileId>,
 }
@@ -68,6 +71,8 @@ impl Outputs {
             several,
             n_begun: 0,
             taken: BTreeSet::new(),
+            newest: None,
+            written: BTreeSet::new(),
             inputs,
         })
     }
@@ -97,8 +102,13 @@ impl Outputs {
             Place::Stdout => return self.begin_stdout(input, first),
             Place::File(path) => path.clone(),
             Place::Folder(folder) => {
+                // It has its name by now, where it was read to its end.
+                let newest = self.newest.take();
+                let written = newest.and_then(|newest| FileId::of(Some(&newest)));
+                self.written.extend(written);
                 let path = self.free_name(folder, &input.relative);
                 self.taken.insert(path.clone());
+                self.newest = Some(path.clone());
                 path
             }
         };
@@ -133,7 +143,8 @@ impl Outputs {
         Ok(sheet)
     }
 
-    /// The input's name with the form's ending; two inputs never share one.
+    /// The input's name with the form's ending; two inputs never share one, nor a file. That two names are one file is the
+    /// folder's to say: upper and lower case may count there or not, and so may how a letter is composed.
     fn free_name(&self, folder: &Path, relative: &Path) -> PathBuf {
         let ending = self.form.ending();
         let whole = relative.to_string_lossy().into_owned();
@@ -145,8 +156,13 @@ impl Outputs {
             .chain(numbered)
             .map(|name| folder.join(name));
         paths
-            .find(|path| !self.taken.contains(path))
+            .find(|path| !self.taken.contains(path) && !self.is_written(path))
             .unwrap_or_else(|| folder.join(whole))
+    }
+
+    /// Whether the file of that name is one that was written.
+    fn is_written(&self, path: &Path) -> bool {
+        FileId::of(Some(path)).is_some_and(|file| self.written.contains(&file))
     }
 }
 

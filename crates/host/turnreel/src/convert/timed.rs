@@ -7,8 +7,10 @@ use chat_event::{ChatEvent, Payload};
 
 use super::reading::{Failed, Session};
 
-/// So many events wait for the first that has a time; a source without one in so many has none of its own.
+/// So many events wait for the first that has a time, and no more bytes than that; a source without one in so many has none
+/// of its own. It is as for who follows the file.
 const MAX_WAITING: usize = 10_000;
+const MAX_WAITING_BYTES: usize = 64 * 1024 * 1024;
 
 /// A session each of whose events has a time: its own, else that of the one before it, at the beginning that of the first
 /// one that has one. Where none has, the file's stands for them, so that the same file gives the same events whenever it
@@ -18,6 +20,7 @@ pub(crate) struct Timed {
     written_ms: i64,
     last_ms: Option<i64>,
     waiting: Vec<ChatEvent>,
+    waiting_bytes: usize,
     /// Whether the file's time stands for all.
     is_untimed: bool,
 }
@@ -29,6 +32,7 @@ impl Timed {
             written_ms,
             last_ms: None,
             waiting: Vec::new(),
+            waiting_bytes: 0,
             is_untimed: false,
         }
     }
@@ -46,8 +50,10 @@ impl Timed {
                 continue;
             }
             if self.last_ms.is_none() {
+                self.waiting_bytes += event.to_line().len();
                 self.waiting.push(event);
-                if self.waiting.len() == MAX_WAITING {
+                let is_long = self.waiting_bytes >= MAX_WAITING_BYTES;
+                if is_long || self.waiting.len() == MAX_WAITING {
                     self.last_ms = Some(self.written_ms);
                     self.is_untimed = true;
                     self.release(out);
@@ -62,6 +68,7 @@ impl Timed {
 
     fn release(&mut self, out: &mut Vec<ChatEvent>) {
         self.is_untimed |= self.last_ms.is_none() && !self.waiting.is_empty();
+        self.waiting_bytes = 0;
         for mut event in self.waiting.drain(..) {
             event.timestamp = self.last_ms.or(Some(self.written_ms));
             out.push(event);

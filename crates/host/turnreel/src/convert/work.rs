@@ -17,6 +17,7 @@ use super::progress::Progress;
 use super::reading::{Reading, Session, open};
 use super::timed::Timed;
 use super::{Args, Stop, Tally, forms, merged, stop};
+use crate::stderr;
 
 /// What is done with the inputs, one after another.
 pub(super) struct Work<'a> {
@@ -88,7 +89,10 @@ impl Work<'_> {
         open_untimed(input, self.args.from)
             .map_err(|why| {
                 self.progress.clear();
-                eprintln!("turnreel convert: could not open: {why}: {}", input.name());
+                stderr::say(
+                    "convert",
+                    format_args!("could not open: {why}: {}", input.name()),
+                );
                 self.tally.n_refused += 1;
             })
             .ok()

@@ -9,6 +9,7 @@ use chat_store::{Freed, Rows, SessionId, Summary, now_ms, rows, sizes};
 
 use crate::list_command::{ago, at_ms, one_line};
 use crate::removal::works;
+use crate::stderr;
 
 /// What is asked for.
 pub(super) struct Wanted<'w> {
@@ -64,7 +65,7 @@ impl Chosen {
 pub(super) fn choose(dir: &Path, wanted: &Wanted<'_>) -> Result<Vec<Chosen>, String> {
     let Rows { rows, unread } = rows(dir).map_err(|why| why.to_string())?;
     for why in &unread {
-        eprintln!("turnreel remove: {why}");
+        stderr::say("remove", why);
     }
     let sizes = sizes(dir).map_err(|why| why.to_string())?;
     let mut chosen = match wanted.older_than_ms {
@@ -94,10 +95,10 @@ fn older(
     let (working, resting): (Vec<_>, Vec<_>) = old.partition(|row| works(row) && !force);
     if let [first, ..] = &*working {
         let n = units::grouped(working.len() as u64);
-        eprintln!(
+        stderr::tell(format_args!(
             "{n} of that age stay, for they work ({}): --force removes them, too",
             first.id
-        );
+        ));
     }
     let chosen = resting.into_iter().filter_map(|row| {
         let id = SessionId::parse(&row.id).ok()?;

@@ -4,7 +4,7 @@ use chat_feed::units;
 
 use super::Chosen;
 use crate::removal::{Freed, Removed};
-use crate::restore::say;
+use crate::{stderr, stdout};
 
 /// What came of it all.
 #[derive(Debug, Default)]
@@ -22,13 +22,14 @@ impl Outcome {
         self.sessions += 1;
         let size = units::bytes(removed.bytes);
         // The rest goes on, whether anybody reads that or not.
-        let _ = say(format!("{}  {size}  {}", one.id, one.title()).trim_end());
+        let line = format!("{}  {size}  {}", one.id, one.title());
+        let _ = stdout::say(&format!("{}\n", line.trim_end()));
         self.removed.add(removed);
     }
 
     /// Takes note of one that did not, and says why.
     pub(super) fn missed(&mut self, one: &Chosen, why: &str) {
-        eprintln!("turnreel remove: {}: {why}", one.id);
+        stderr::say("remove", format_args!("{}: {why}", one.id));
         self.failed = true;
     }
 

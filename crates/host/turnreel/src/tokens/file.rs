@@ -8,7 +8,7 @@ use chat_store::{SessionId, new_token, now_ms, random_base64url, sha256_hex};
 use serde::{Deserialize, Serialize};
 
 use super::Refusal;
-use crate::data_dir::try_write_private;
+use crate::data_dir::{may_be_there, try_write_private};
 use crate::scope::{Grant, Scope};
 
 /// Made tokens that were not taken back, at most: each request is held against all of them.
@@ -161,7 +161,7 @@ pub(crate) fn create(dir: &Path, wanted: Wanted) -> Result<(String, Record), Ref
 pub(crate) fn revoke(dir: &Path, which: impl Fn(&Record) -> bool) -> Result<usize, Refusal> {
     let mut n_revoked = 0;
     // A folder that has none gets no files: it may be one that nobody meant.
-    if !file_of(dir).exists() {
+    if !may_be_there(&file_of(dir)) {
         return Ok(0);
     }
     change(dir, |records| {

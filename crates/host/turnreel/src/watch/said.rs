@@ -15,7 +15,11 @@ pub(super) fn report(found: &[Found]) -> String {
         let what = found.not_read.map_or_else(|| counts(found), str::to_owned);
         text.push_str(&format!("  {name:<12} {folder}: {what}\n"));
     }
-    if here.is_empty() {
+    if found.is_empty() {
+        text.push_str(
+            "No agent's sessions are looked for: HOME is not set, or all agents are skipped\n",
+        );
+    } else if here.is_empty() {
         text.push_str("No agent keeps sessions here yet; it is looked for them in\n");
         let mut rest = away.as_slice();
         while let Some(found) = rest.first() {
@@ -105,6 +109,7 @@ mod tests {
             report(&none),
             "No agent keeps sessions here yet; it is looked for them in\n  Claude Code  /h/Claude Code\n"
         );
+        assert!(report(&[]).contains("HOME is not set"), "{}", report(&[]));
         let many = |n: usize| report(&vec![found(Agent::Roo, false, 0, 0); n]);
         assert_eq!(many(3).lines().count(), 4);
         assert!(

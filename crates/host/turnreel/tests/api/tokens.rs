@@ -60,6 +60,31 @@ fn a_folder_without_tokens_is_named_and_left_as_it_is() {
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
+/// A link to itself leads nowhere, and is not said to be missing; as what lies in a folder of another user.
+#[cfg(unix)]
+#[test]
+fn a_folder_that_cannot_be_looked_into_is_not_told_as_one_without_tokens() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["token", "tokens.json", "turnreel.toml"] {
+        std::os::unix::fs::symlink(name, dir.path().join(name)).unwrap();
+    }
+    let said = |args: &[&str]| {
+        let mut program = std::process::Command::new(support::PROGRAM);
+        let output = program.args(args).arg("--data").arg(dir.path()).output();
+        let output = output.unwrap();
+        assert!(!output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    for args in [&["token", "list"][..], &["token", "revoke", "t1"]] {
+        assert!(said(args).contains("could not read: "), "{}", said(args));
+    }
+    let said = said(&["config"]);
+    assert!(said.contains("could not read "), "{said}");
+    // The server's own is made anew in its place.
+    let made = support::token_command(dir.path(), "rotate", &[]);
+    assert!(made.status.success(), "{made:?}");
+}
+
 #[cfg(unix)]
 #[test]
 fn tokens_lie_as_hashes_in_a_file_of_their_owner() {

@@ -1,7 +1,7 @@
 //! Where `convert`, `export` and `compact` write, and what they leave there.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use crate::support::command::text;
 use crate::support::{self, PROGRAM};
@@ -82,7 +82,7 @@ fn a_signal_leaves_nothing_half_written() {
                 .args(["-", "-o"])
                 .arg(dir.path().join("out.jsonl"))
                 .env("TMPDIR", dir.path())
-                .stdin(std::process::Stdio::piped())
+                .stdin(Stdio::piped())
                 .spawn()
                 .unwrap();
             let mut stdin = child.stdin.take().unwrap();
@@ -95,6 +95,46 @@ fn a_signal_leaves_nothing_half_written() {
             assert_eq!(n_files(), 0, "{command:?} {signal}");
         }
     }
+}
+
+/// A list before `| true`.
+#[cfg(unix)]
+#[test]
+fn a_list_that_nobody_reads_is_no_fault() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().to_str().unwrap();
+    let create = ["token", "create", "--scope", "read"];
+    let run = |args: &[&str], stdout: Stdio| {
+        let mut program = Command::new(PROGRAM);
+        program.args(args).args(["--data", data]).stdout(stdout);
+        program.output().unwrap()
+    };
+    let unread = || {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        Stdio::from(writer)
+    };
+    assert!(run(&create, Stdio::piped()).status.success());
+    let log = r#"{"v":1,"seq":1,"id":"e1","timestamp":1,"sessionId":"s1","type":"user_message","payload":{"text":"Go"}}"#;
+    let name = chat_store::SessionId::parse("s1").unwrap().stem() + ".events.jsonl";
+    std::fs::write(dir.path().join(name), format!("{log}\n")).unwrap();
+    for args in [
+        &["list"][..],
+        &["config"],
+        &["token", "list"],
+        &["remove", "s1", "--dry-run", "--force"],
+    ] {
+        let heard = run(args, Stdio::piped());
+        assert_ne!(text(&heard.stdout), "", "{args:?}: {heard:?}");
+        let output = run(args, unread());
+        assert_eq!(output.stderr, heard.stderr, "{args:?}");
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {output:?}");
+    }
+    // A token that nobody reads opens nothing, and is taken back.
+    let tokens = || text(&run(&["token", "list"], Stdio::piped()).stdout);
+    let before = tokens();
+    assert_eq!(run(&create, unread()).status.code(), Some(1));
+    assert_eq!(tokens(), before);
 }
 
 /// Whether the program was built with the page, as all that is handed on is.
@@ -146,5 +186,83 @@ fn an_output_that_cannot_be_written_is_named() {
         assert!(said.contains("could not write: "), "{command:?}: {said}");
         assert!(said.contains(": standard output"), "{command:?}: {said}");
         assert_ne!(output.status.code(), Some(0), "{command:?}");
+    }
+}
+
+/// As on a disk where upper and lower case do not count: there the second name is a file as soon as the first one is.
+#[cfg(unix)]
+#[test]
+fn two_names_that_are_one_file_are_not_written_over_each_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let (upper, lower) = (dir.path().join("A.jsonl"), dir.path().join("a.jsonl"));
+    std::fs::write(&upper, line(1, "Of the first")).unwrap();
+    std::fs::write(&lower, line(1, "Of the second")).unwrap();
+    let out = dir.path().join("out");
+    std::fs::create_dir(&out).unwrap();
+    std::os::unix::fs::symlink("A.events.jsonl", out.join("a.events.jsonl")).unwrap();
+    // Also where nothing of the earlier run is left to be told from.
+    for _ in 0..2 {
+        let output = run(COMMANDS[0], &[&upper, &lower, Path::new("-o"), &out]);
+        assert!(output.status.success(), "{output:?}");
+        let read = |name: &str| std::fs::read_to_string(out.join(name)).unwrap();
+        assert!(read("A.events.jsonl").contains("Of the first"));
+        assert!(read("a.jsonl.events.jsonl").contains("Of the second"));
+        assert_eq!(std::fs::read_dir(&out).unwrap().count(), 3);
+    }
+}
+
+/// Commands that have something to say on standard error, and how they end.
+#[cfg(target_os = "linux")]
+const WITH_WORDS: [(&[&str], i32); 15] = [
+    (&["list", "--data", "DIR/data"], 0),
+    (&["config", "--data", "DIR/wrong"], 2),
+    (&["config", "--rate", "none"], 2),
+    (
+        &[
+            "serve",
+            "--data",
+            "DIR/s.jsonl/data",
+            "--listen",
+            "127.0.0.1:0",
+        ],
+        1,
+    ),
+    (&["token", "list", "--data", "DIR/data"], 0),
+    (
+        &["token", "create", "--scope", "read", "--data", "DIR/data"],
+        0,
+    ),
+    (&["token", "rotate", "--data", "DIR/data"], 1),
+    (&["remove", "s1", "--data", "DIR/data"], 1),
+    (&["remove", "--older-than", "1d", "--data", "DIR/data"], 0),
+    (&["restore", "--data", "DIR/data"], 1),
+    (&["convert", "DIR/nothing"], 2),
+    (&["export", "DIR/s.jsonl", "--to", "jsonl"], 0),
+    (&["trace", "DIR/nothing"], 2),
+    (&["compact", "DIR/nothing"], 1),
+    (&["DIR/s.jsonl"], 2),
+];
+
+/// A full disk that has the log on it.
+#[cfg(target_os = "linux")]
+#[test]
+fn words_that_cannot_be_said_end_no_command_otherwise() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("s.jsonl"), line(1, "Hello")).unwrap();
+    std::fs::create_dir(dir.path().join("data")).unwrap();
+    std::fs::create_dir(dir.path().join("wrong")).unwrap();
+    std::fs::write(dir.path().join("wrong/turnreel.toml"), "colour = 1").unwrap();
+    for (args, code) in WITH_WORDS {
+        let full = std::fs::File::options().write(true).open("/dev/full");
+        let args = args
+            .iter()
+            .map(|arg| arg.replace("DIR", dir.path().to_str().unwrap()));
+        let args: Vec<String> = args.collect();
+        let heard = Command::new(PROGRAM).args(&args).output().unwrap();
+        assert_ne!(text(&heard.stderr), "", "{args:?}: it has something to say");
+        assert_eq!(heard.status.code(), Some(code), "{args:?}: {heard:?}");
+        let mut program = Command::new(PROGRAM);
+        let unheard = program.args(&args).stderr(full.unwrap()).output().unwrap();
+        assert_eq!(unheard.status.code(), Some(code), "{args:?}");
     }
 }

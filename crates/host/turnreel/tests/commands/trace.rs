@@ -353,14 +353,17 @@ fn ctrl_c_ends_the_looking_and_not_the_session() {
         &json!({"toolCallId": "c", "toolName": "Bash", "args": {"command": "make"}}),
     );
     std::fs::write(&path, call).unwrap();
-    let mut following = Following::start(&["-f", path.to_str().unwrap()], Stdio::null());
-    assert_eq!(following.next(), "[1] ▶ Turn 1");
-    support::signal(&following.child, "INT");
-    assert_eq!(following.child.wait().unwrap().code(), Some(130));
-    assert!(
-        following.lines.iter().next().is_none(),
-        "nothing is told as ended"
-    );
+    // As a shell says of a program that the signal itself ended.
+    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        let mut following = Following::start(&["-f", path.to_str().unwrap()], Stdio::null());
+        assert_eq!(following.next(), "[1] ▶ Turn 1");
+        support::signal(&following.child, signal);
+        assert_eq!(following.child.wait().unwrap().code(), Some(code));
+        assert!(
+            following.lines.iter().next().is_none(),
+            "nothing is told as ended"
+        );
+    }
 }
 
 #[test]

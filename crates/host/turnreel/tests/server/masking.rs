@@ -208,6 +208,20 @@ fn without_it_nothing_is_changed_and_a_file_may_ask_for_it() {
     });
 }
 
+/// A link to itself leads nowhere, and is not said to be missing; as a file in a folder that may not be looked into.
+#[cfg(unix)]
+#[test]
+fn what_waits_is_masked_where_nobody_knows_whether_its_folder_asks_for_it() {
+    let dir = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink("turnreel.toml", dir.path().join("turnreel.toml")).unwrap();
+    let said = json!({"id": "a", "timestamp": 1, "sessionId": "s1", "type": "assistant_done", "turnId": "t1",
+        "payload": {"text": format!("It is {TOKEN}.")}});
+    let started = command::start_at(dir.path(), "pipe", &["--wait", "0"]);
+    command::finish(started, format!("{said}\n").as_bytes());
+    assert_eq!(files_with(dir.path(), &["[masked: github token]"]).len(), 1);
+    assert!(files_with(dir.path(), &[TOKEN]).is_empty());
+}
+
 #[test]
 fn what_waits_for_a_server_is_masked_where_its_folder_asks_for_it() {
     let dir = tempfile::tempdir().unwrap();

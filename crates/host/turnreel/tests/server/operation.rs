@@ -230,7 +230,7 @@ fn a_disk_that_hangs_is_waited_for_once_and_not_by_all_who_ask_whether_the_serve
 #[cfg(unix)]
 #[test]
 fn a_stop_that_the_disk_holds_up_says_so_and_ends_and_with_a_second_signal_at_once() {
-    for is_hurried in [true, false] {
+    for hurried in [Some(("INT", 130)), Some(("TERM", 143)), None] {
         let dir = tempfile::tempdir().unwrap();
         let mut server = Server::start(dir.path());
         server.post("s1", &chunks(1, 3));
@@ -260,14 +260,14 @@ fn a_stop_that_the_disk_holds_up_says_so_and_ends_and_with_a_second_signal_at_on
             server.child.try_wait().unwrap().is_none(),
             "it has closed it"
         );
-        if is_hurried {
-            signal(&server.child, "INT");
+        if let Some((name, _)) = hurried {
+            signal(&server.child, name);
         }
         let status = wait_for(&mut server.child, support::PATIENCE);
         let said = reading.join().unwrap();
-        match is_hurried {
-            true => assert_eq!(status.code(), Some(130), "{said}"),
-            false => {
+        match hurried {
+            Some((_, code)) => assert_eq!(status.code(), Some(code), "{said}"),
+            None => {
                 assert!(status.success(), "{said}");
                 assert!(said.contains("stopping waits for 1 logs"), "{said}");
                 assert!(said.contains("stopped without 1 logs"), "{said}");

@@ -33,12 +33,16 @@ pub(in crate::follow) struct Look {
 
 impl Look {
     /// `None` for a folder that is no session's.
-    pub(super) fn at(folder: &Path) -> Option<Look> {
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be looked at.
+    pub(super) fn at(folder: &Path) -> io::Result<Option<Look>> {
         let mut events = Vec::new();
-        look_below(folder, &mut events);
-        let state = Facts::of(&folder.join("base_state.json"));
+        look_below(folder, &mut events)?;
+        let state = Facts::try_of(&folder.join("base_state.json"))?;
         let is_session = state.is_some() && !events.is_empty();
-        is_session.then_some(Look { state, events })
+        Ok(is_session.then_some(Look { state, events }))
     }
 }
 
@@ -49,26 +53,30 @@ impl store::Look for Look {
     }
 }
 
-fn look_below(folder: &Path, events: &mut Vec<Facts>) {
-    events.extend(folder_facts(&folder.join("events")));
-    for agent in agents(folder).unwrap_or_default() {
+fn look_below(folder: &Path, events: &mut Vec<Facts>) -> io::Result<()> {
+    events.extend(folder_facts(&folder.join("events"))?);
+    for agent in agents(folder)? {
         if events.len() > MOST_AGENTS {
-            return;
+            break;
         }
-        look_below(&folder.join("subagents").join(agent), events);
+        look_below(&folder.join("subagents").join(agent), events)?;
     }
+    Ok(())
 }
 
 /// What a look at a folder tells: what is put into it makes another one. What is a link is none.
-fn folder_facts(folder: &Path) -> Option<Facts> {
-    let facts = folder.symlink_metadata().ok()?;
-    facts.is_dir().then(|| Facts::from(&facts))
+fn folder_facts(folder: &Path) -> io::Result<Option<Facts>> {
+    match folder.symlink_metadata() {
+        Ok(facts) => Ok(facts.is_dir().then(|| Facts::from(&facts))),
+        Err(why) if says_gone(&why) => Ok(None),
+        Err(why) => Err(why),
+    }
 }
 
 /// The conversations below a session's folder, or one of theirs, by name.
 pub(super) fn agents(folder: &Path) -> io::Result<Vec<String>> {
     let below = folder.join("subagents");
-    if folder_facts(&below).is_none() {
+    if folder_facts(&below)?.is_none() {
         return Ok(Vec::new());
     }
     let mut agents = Vec::new();
@@ -117,7 +125,7 @@ impl Talk {
     /// Looks which files there are. What was put there just now may be so in the same tick of the disk's clock as the last.
     pub(super) fn list(&mut self) -> io::Result<()> {
         let events = self.folder.join("events");
-        let Some(facts) = folder_facts(&events) else {
+        let Some(facts) = folder_facts(&events)? else {
             return Ok(());
         };
         if self.listed == Some(facts) && is_settled(facts) {
@@ -140,19 +148,21 @@ impl Talk {
         Ok(())
     }
 
-    /// The next event. It is read again until it was taken.
-    pub(super) fn read(&self) -> io::Result<Read> {
-        let Some(name) = self.files.values().next() else {
-            return Ok(Read::None);
-        };
-        let path = self.folder.join("events").join(name);
-        let Some(facts) = Facts::of(&path) else {
-            return Ok(Read::None);
-        };
-        let bytes = match read(&path) {
-            Ok(bytes) => bytes,
-            Err(why) if says_gone(&why) => return Ok(Read::None),
-            Err(why) => return Err(why),
+    /// The next event. It is read again until it was taken; nobody waits for one that is gone.
+    pub(super) fn read(&mut self) -> io::Result<Read> {
+        let (facts, bytes) = loop {
+            let Some(first) = self.files.first_entry() else {
+                return Ok(Read::None);
+            };
+            let path = self.folder.join("events").join(first.get());
+            if let Some(facts) = Facts::try_of(&path)? {
+                match read(&path) {
+                    Ok(bytes) => break (facts, bytes),
+                    Err(why) if says_gone(&why) => {}
+                    Err(why) => return Err(why),
+                }
+            }
+            first.remove();
         };
         let is_whole = serde_json::from_slice::<serde::de::IgnoredAny>(&bytes).is_ok();
         if !is_whole && !is_settled(facts) {
@@ -184,4 +194,48 @@ pub(super) fn title(folder: &Path) -> Option<String> {
         serde_json::from_slice(&read(&folder.join("meta.json")).ok()?).ok()?;
     let title = said.get("title")?.as_str()?;
     (!title.is_empty()).then(|| title.to_owned())
+}
+
+#[cfg(test)]
+#[allow(
+    clippy::unwrap_used,
+    reason = "a promise that is not kept fails its test"
+)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_that_is_removed_before_it_was_read_holds_up_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let events = dir.path().join("events");
+        std::fs::create_dir(&events).unwrap();
+        let path = |number: u64| events.join(format!("event-{number:05}-a.json"));
+        for number in 0..3 {
+            std::fs::write(path(number), format!("[{number}]")).unwrap();
+        }
+        let mut talk = Talk::new(dir.path().to_owned());
+        talk.list().unwrap();
+        std::fs::remove_file(path(0)).unwrap();
+        std::fs::remove_file(path(1)).unwrap();
+        let read = talk.read().unwrap();
+        assert!(matches!(read, Read::Event { text, .. } if text == "[2]"));
+        talk.take();
+        assert!(matches!(talk.read().unwrap(), Read::None));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_cannot_be_looked_at_is_not_taken_for_no_session() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("s");
+        std::fs::create_dir(&folder).unwrap();
+        assert!(matches!(Look::at(&folder), Ok(None)));
+        // A link to itself leads nowhere, and is not said to be missing.
+        let link = dir.path().join("l");
+        std::os::unix::fs::symlink(&link, &link).unwrap();
+        assert!(Look::at(&link).is_err());
+        std::fs::create_dir(folder.join("events")).unwrap();
+        std::fs::write(folder.join("base_state.json"), "{}").unwrap();
+        assert!(matches!(Look::at(&folder), Ok(Some(_))));
+    }
 }

@@ -135,7 +135,8 @@ impl Session {
             Ok(Piece::New | Piece::Whole { .. } | Piece::Torn { .. }) => {}
             Ok(Piece::Replaced) => {
                 source = Source::new(Context::default(), Taken::default());
-                agent = SubAgent::new(path);
+                // The call that started it is the same: it waits for no other file.
+                agent.begin_anew();
             }
             Err(why) => {
                 source.fail(facts);

@@ -10,6 +10,9 @@ use crate::follow::file::Followed;
 /// A write-ahead log that is longer is waited for: its owner writes it back.
 const MOST_WAL_BYTES: u64 = 512 * 1024 * 1024;
 
+/// As much is read at once, or one frame.
+const PIECE_BYTES: usize = 256 * 1024;
+
 const WAL_HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
 
@@ -64,27 +67,33 @@ impl Wal {
         let frame_bytes = FRAME_HEADER + self.page_bytes;
         let mut at = WAL_HEADER as u64;
         let mut uncommitted: Vec<(u32, u64)> = Vec::new();
-        let mut frame = Vec::new();
+        let most = frame_bytes * (PIECE_BYTES / frame_bytes).max(1);
+        let mut piece = Vec::new();
         loop {
             // It may have grown since its length was asked for.
             if at > MOST_WAL_BYTES {
                 return Ok(());
             }
-            self.file.read(at, frame_bytes as u64, &mut frame)?;
-            // What follows the last frame of this round is of an earlier one.
-            if frame.len() < frame_bytes || frame[8..16] != self.head[16..24] {
+            self.file.read(at, most as u64, &mut piece)?;
+            for frame in piece.chunks_exact(frame_bytes) {
+                // What follows the last frame of this round is of an earlier one.
+                if frame[8..16] != self.head[16..24] {
+                    return Ok(());
+                }
+                sum = checksum(sum, &frame[..8], is_big);
+                sum = checksum(sum, &frame[FRAME_HEADER..], is_big);
+                if sum != (u32_at(frame, 16)?, u32_at(frame, 20)?) {
+                    return Ok(());
+                }
+                uncommitted.push((u32_at(frame, 0)?, at + FRAME_HEADER as u64));
+                if u32_at(frame, 4)? != 0 {
+                    self.pages.extend(uncommitted.drain(..));
+                }
+                at += frame_bytes as u64;
+            }
+            if piece.len() < most {
                 return Ok(());
             }
-            sum = checksum(sum, &frame[..8], is_big);
-            sum = checksum(sum, &frame[FRAME_HEADER..], is_big);
-            if sum != (u32_at(&frame, 16)?, u32_at(&frame, 20)?) {
-                return Ok(());
-            }
-            uncommitted.push((u32_at(&frame, 0)?, at + FRAME_HEADER as u64));
-            if u32_at(&frame, 4)? != 0 {
-                self.pages.extend(uncommitted.drain(..));
-            }
-            at += frame_bytes as u64;
         }
     }
 

@@ -72,3 +72,44 @@ fn a_result_in_a_folder_that_is_a_link_is_not_read() {
     });
     assert!(result.ends_with("\n\nPreview"), "{result}");
 }
+
+/// Lines of a few bytes may name files of many MB: all of them at once may be more than there is memory for.
+#[test]
+fn long_results_are_told_one_after_the_other() {
+    const LONG: usize = 16 * 1024 * 1024;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s1.jsonl");
+    let results = path.with_extension("").join("tool-results");
+    std::fs::create_dir_all(&results).unwrap();
+    let file = results.join("r1.txt");
+    std::fs::write(&file, vec![b'x'; LONG]).unwrap();
+    let lines = lines_of_result(&file);
+    let again = |nth: &str| {
+        lines
+            .replace("toolu_1", nth)
+            .replace("\"a1", nth)
+            .replace("m1", nth)
+    };
+    std::fs::write(
+        &path,
+        [prompt("s1"), again("toolu_2"), again("toolu_3")].concat(),
+    )
+    .unwrap();
+    let mut session = Session::load(&path, Agent::Claude, None);
+    let facts = Facts::of(&path).unwrap();
+    let mut lens = Vec::new();
+    loop {
+        let mut events = Vec::new();
+        let read = session.read(facts, &BTreeMap::new(), false, &mut events);
+        let whole = events.iter().filter_map(|event| match &event.payload {
+            Payload::ToolResult(result) => Some(result.result.as_str().unwrap().len()),
+            _ => None,
+        });
+        lens.push(whole.collect::<Vec<_>>());
+        if !read.unwrap().more {
+            break;
+        }
+    }
+    lens.retain(|lens| !lens.is_empty());
+    assert_eq!(lens, [[LONG], [LONG]]);
+}

@@ -383,6 +383,29 @@ fn what_names_no_snapshot_is_said_and_leads_nowhere() {
 }
 
 #[test]
+fn a_snapshot_that_has_the_highest_number_is_read_once() {
+    let records = story(true);
+    let mut store = Store::new(&session_of(&records));
+    for record in &records {
+        store.append(record);
+    }
+    store.snapshot();
+    let manifest = format!("generations/{:016}/manifest.json", store.generations[0]);
+    let text = std::fs::read_to_string(store.folder().join(&manifest)).unwrap();
+    let mut said: Value = serde_json::from_str(&text).unwrap();
+    said["snapshot_sequence"] = u64::MAX.into();
+    store.write(&manifest, &said.to_string());
+    std::fs::remove_dir_all(store.folder().join("journal")).unwrap();
+    let (mut follow, mut log) = (store.follow(), Log::default());
+    follow.look(&mut log);
+    let is_over = (0..50).any(|_| !follow.step(&mut log).is_zero());
+    assert!(
+        is_over && !log.events.is_empty(),
+        "it is read again and again"
+    );
+}
+
+#[test]
 fn what_was_told_of_half_a_snapshot_is_told_on_by_a_later_start() {
     let records = story(true);
     let mut store = Store::new(&session_of(&records));

@@ -55,10 +55,16 @@ impl Look {
             )));
         }
         let newest = pieces(folder)?.pop();
-        let piece = newest.and_then(|first| Some((first, Facts::of(&piece_path(folder, first))?)));
+        let piece = match newest {
+            Some(first) => {
+                let facts = Facts::try_of(&piece_path(folder, first))?;
+                facts.map(|facts| (first, facts))
+            }
+            None => None,
+        };
         let look = Look {
-            current: Facts::of(&folder.join("CURRENT")),
-            meta: Facts::of(&folder.join("meta.json")),
+            current: Facts::try_of(&folder.join("CURRENT"))?,
+            meta: Facts::try_of(&folder.join("meta.json"))?,
             piece,
         };
         Ok((look.current.is_some() || look.piece.is_some()).then_some(look))

@@ -149,7 +149,9 @@ impl Held {
     /// snapshot comes before.
     fn begin_snapshot(&mut self, folder: &Path, pieces: &[u64]) -> io::Result<bool> {
         let snapshot = Snapshot::of(folder)?;
-        let is_new = |snapshot: &Snapshot| self.next == 0 || snapshot.upto >= self.next;
+        // Behind the highest number nothing comes: one that says so is not read again and again.
+        let goes_on = |upto: u64| upto >= self.next && self.next < u64::MAX;
+        let is_new = |snapshot: &Snapshot| self.next == 0 || goes_on(snapshot.upto);
         self.snapshot = snapshot.filter(is_new);
         if self.snapshot.is_some() {
             return Ok(true);

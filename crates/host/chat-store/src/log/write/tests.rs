@@ -1,3 +1,5 @@
+#![allow(clippy::disallowed_macros, reason = "a test may say why it skips")]
+
 use std::path::Path;
 
 use super::super::index::{Before, Indexed};
