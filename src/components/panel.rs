@@ -179,8 +179,7 @@ fn go_to(context: &Rc<Context>, block: BlockId) {
     }
     list.stop_following();
     list.go_to(id, Align::Center);
-    list.update();
-    list.settle();
+    list.update_now();
     if let Some(element) = list.element_of(id) {
         dom::focus(&element);
     }

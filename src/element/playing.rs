@@ -129,7 +129,7 @@ impl FeedElement {
         let last = list.neighbour(None, false)?;
         // What stands above the rows may come and go with them: the end stays in view.
         list.follow_end();
-        list.update();
+        list.update_now();
         u32::try_from(list.rank_of(last)?).ok()
     }
 

@@ -38,8 +38,32 @@ impl VirtualList {
         (self.request_frame)();
     }
 
+    /// Measures mounted rows that are not yet, before the browser reports them; the page is laid out for it. Then `settle`.
+    pub(super) fn measure(&self) {
+        if self.hidden.get() {
+            return;
+        }
+        let is_due = |id| !self.viewport.borrow().heights().is_measured(id);
+        let mounted = self.mounted.borrow();
+        let due = mounted.iter().filter(|row| is_due(row.id));
+        let heights: Vec<_> = due
+            .map(|row| (row.id, sizes::height(&row.element)))
+            .collect();
+        drop(mounted);
+        for (id, height_px) in heights {
+            self.measured(id, height_px);
+        }
+    }
+
     /// A row of the list was measured. Called for all of a frame, then `settle`.
     pub(super) fn measured(&self, id: RowId, height_px: f64) {
+        {
+            let viewport = self.viewport.borrow();
+            let heights = viewport.heights();
+            if heights.is_measured(id) && heights.height_of(id) == Some(height_px) {
+                return;
+            }
+        }
         let shape = self.rows.shape(id);
         let mut viewport = self.viewport.borrow_mut();
         viewport.set_measured(id, height_px);

@@ -98,8 +98,7 @@ impl FeedView {
             align => align,
         };
         self.list.go_to(id, align);
-        self.list.update();
-        self.list.settle();
+        self.list.update_now();
         self.list.clear_of_end(id);
         if let Some(element) = self.list.element_of(id) {
             dom::focus(&element);
