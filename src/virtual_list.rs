@@ -16,6 +16,7 @@ mod placement;
 mod reader;
 mod rest;
 pub(crate) mod scroll;
+mod wanted;
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
