@@ -11,7 +11,7 @@
 //! | Loading, CatchUp, Polling | 404: no such session, yet or any more | Absent |
 //! | Loading, CatchUp, Polling | the cursor is unknown, another epoch | from the beginning: Loading; Backoff where it was just before |
 //! | Loading, CatchUp, Polling | the page that was here already, and there are more | Backoff |
-//! | Loading | the network is back | the page once more |
+//! | Loading, Polling, Absent | the network is back while a page is asked for | the page once more |
 //! | Loading, CatchUp, Polling | no answer, 429, 503, any other | Backoff, as long as was asked for at least |
 //! | Connecting | the socket is open | Opening, and says `open` |
 //! | Connecting, Opening | closed, or 10 s, 5 s without an answer | Backoff |

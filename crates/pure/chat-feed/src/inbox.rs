@@ -56,7 +56,7 @@ impl Inbox {
         if seq <= self.last_seq {
             return;
         }
-        if first <= self.last_seq + 1 {
+        if self.is_next(first) {
             self.last_seq = seq;
             ready.push(event);
             self.release(ready);
@@ -77,7 +77,7 @@ impl Inbox {
         if to <= self.last_seq {
             return;
         }
-        if from <= self.last_seq + 1 {
+        if self.is_next(from) {
             ready.push(mark);
             self.skip_to(to, ready);
         } else {
@@ -110,7 +110,10 @@ impl Inbox {
 
     /// Hands on what waits up to `seq`, and goes on after it.
     fn pass(&mut self, seq: u64, ready: &mut Vec<ChatEvent>) {
-        let later = self.waiting.split_off(&(seq + 1, Kind::Lost));
+        let later = match seq.checked_add(1) {
+            Some(next) => self.waiting.split_off(&(next, Kind::Lost)),
+            None => BTreeMap::new(),
+        };
         let sooner = std::mem::replace(&mut self.waiting, later);
         let mut here = std::mem::replace(&mut self.last_seq, seq);
         for ((_, kind), Waiting { event, to }) in sooner {
@@ -151,9 +154,14 @@ impl Inbox {
         self.waiting.clear();
     }
 
+    /// Whether what begins with this number stands behind what was handed on, with no hole before it.
+    fn is_next(&self, first: u64) -> bool {
+        first <= self.last_seq.saturating_add(1)
+    }
+
     fn release(&mut self, ready: &mut Vec<ChatEvent>) {
         while let Some(first) = self.waiting.first_entry()
-            && first.key().0 <= self.last_seq + 1
+            && first.key().0 <= self.last_seq.saturating_add(1)
         {
             let ((_, kind), Waiting { event, to }) = first.remove_entry();
             if to <= self.last_seq {
@@ -294,6 +302,28 @@ mod tests {
             }
             let seqs: Vec<_> = ready.iter().map(|event| event.seq.unwrap_or(0)).collect();
             assert_eq!(seqs, [2, 3, 0, 4, 7], "the mark first: {mark_first}");
+            assert_eq!(inbox.missing(), None);
+        }
+    }
+
+    #[test]
+    fn the_last_number_there_is_can_be_lost_skipped_and_told() {
+        let mut mark = event(0);
+        mark.seq = None;
+        for order in [[1, u64::MAX], [u64::MAX, 1]] {
+            let mut inbox = Inbox::default();
+            let mut ready = Vec::new();
+            for seq in order {
+                inbox.push(event(seq), &mut ready);
+            }
+            inbox.push_lost(2..=u64::MAX, mark.clone(), &mut ready);
+            inbox.push(event(7), &mut ready);
+            inbox.skip_to(u64::MAX, &mut ready);
+            let seqs: Vec<_> = ready.iter().map(|event| event.seq.unwrap_or(0)).collect();
+            assert_eq!(
+                (seqs.as_slice(), inbox.last_seq()),
+                (&[1, 0, u64::MAX][..], u64::MAX)
+            );
             assert_eq!(inbox.missing(), None);
         }
     }

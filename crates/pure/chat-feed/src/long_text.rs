@@ -3,6 +3,8 @@
 //!
 //! Where bodies come from is for the page, what was asked for and how far it has come for `loads`.
 
+use std::collections::BTreeSet;
+
 use chat_event::{Body, BodyRef, Excerpt, Json, bodies};
 
 use crate::units;
@@ -135,9 +137,10 @@ pub fn shortened(json: &Json) -> Option<Json> {
 /// The bodies that a value refers to.
 pub fn references(json: &Json) -> Vec<BodyRef> {
     let mut found: Vec<BodyRef> = Vec::new();
+    let mut known = BTreeSet::new();
     bodies::retell(json, &mut |body| {
         if let Body::Ref { body } = body
-            && found.iter().all(|known| known.sha256 != body.sha256)
+            && known.insert(body.sha256.clone())
         {
             found.push(body);
         }
@@ -148,12 +151,13 @@ pub fn references(json: &Json) -> Vec<BodyRef> {
 
 /// How much a value is where its bodies are where they were.
 pub fn whole_bytes(json: &Json) -> u64 {
-    let mut n_bytes = 0;
+    // A reference may say any length.
+    let mut n_bytes = 0_u64;
     let rest = bodies::retell(json, &mut |body| {
-        n_bytes += body.byte_len();
+        n_bytes = n_bytes.saturating_add(body.byte_len());
         Some(String::new())
     });
-    n_bytes + rest.as_ref().unwrap_or(json).text_len() as u64
+    n_bytes.saturating_add(rest.as_ref().unwrap_or(json).text_len() as u64)
 }
 
 /// Whether [`whole_bytes`] are more than that.
@@ -323,6 +327,18 @@ mod tests {
             assert_eq!(both, [over, over], "{most_bytes}");
         }
         assert_eq!(references(&told).len(), 1);
+        let endless = |name: &str| BodyRef {
+            bytes: u64::MAX,
+            ..BodyRef::to(&long, name.to_owned())
+        };
+        let endless = Json::from(serde_json::json!([
+            {"$body": endless("00")},
+            {"$body": endless("01")},
+            {"$body": endless("00")}
+        ]));
+        assert_eq!(whole_bytes(&endless), u64::MAX);
+        assert!(is_over(&endless, 10_000));
+        assert_eq!(references(&endless).len(), 2);
         assert_eq!(shortened(&Json::string("short")), None);
     }
 }

@@ -261,15 +261,17 @@ fn what_is_told_by_what_follows_waits_also_in_json() {
     let listed = "- apiVersion: v1\n  data:\n    db: VHIwdWI0ZG9yLWFuZC0z\n  kind: Secret\n";
     let phrase = "my seed phrase:\nabandon ability able about above absent absorb abstract absurd abuse access accident\nbye\n";
     let quoted = "export DB_PASSWORD=\"correct horse battery staple\"\n";
+    let attribute = "<add key=\"Db.Password\" value = \"correct horse battery staple\" />\n";
     let long = format!(
         "curl -X POST x.test -d '{{{}}}' -u ann:hunter2x -o out.txt\n",
         "\"a\": 1, ".repeat(150)
     );
-    let texts_and_secrets: [(&str, &[&str]); 5] = [
+    let texts_and_secrets: [(&str, &[&str]); 6] = [
         (kube, &["VHIwdWI0"]),
         (listed, &["VHIwdWI0"]),
         (phrase, &["abandon", "accident"]),
         (quoted, &["correct", "horse"]),
+        (attribute, &["correct", "horse", "staple"]),
         (&long, &["hunter2x"]),
     ];
     for (text, secrets) in texts_and_secrets {

@@ -253,6 +253,36 @@ fn lines_of_errors_are_marked() {
     assert_eq!(lines[1].runs[0].style.foreground, Color::Indexed(1));
 }
 
+#[test]
+fn what_stands_behind_a_jump_is_of_the_stream_that_wrote_it() {
+    for text in [
+        "\u{1b}[5Cerror",
+        "abc\r\u{1b}[2Xerror",
+        "a\tb\u{1b}[3Gerror",
+    ] {
+        let printed = Printed {
+            bytes: text.as_bytes(),
+            switches: &[(0, Stream::Stderr)],
+        };
+        let lines = read(printed).lines(printed, 0..1);
+        assert!(lines[0].stderr, "{text:?}");
+        assert!(
+            lines[0].runs.iter().all(|run| run.style.stderr()),
+            "{text:?}"
+        );
+    }
+}
+
+#[test]
+fn a_last_line_of_which_only_the_ground_is_seen_is_one() {
+    let lines = lines_of("abc\r\u{1b}[41m\u{1b}[3X");
+    assert_eq!(lines[0].text, "   ");
+    assert_eq!(lines[0].runs[0].style.background, Color::Indexed(1));
+    assert_eq!(texts("abc\r\u{1b}[3X"), Vec::<String>::new());
+    // A screen that is cleared leaves it, too.
+    assert_eq!(texts("abc\r\u{1b}[41m\u{1b}[3X\u{1b}cx"), ["   ", "x"]);
+}
+
 /// What is left unread at the end is a character that is not whole.
 fn read_all(printed: Printed<'_>) -> Terminal {
     let mut terminal = Terminal::new();

@@ -193,7 +193,13 @@ impl Step<'_> {
                 let is_another = std::mem::replace(&mut self.follower.is_offline, !is_online);
                 match self.follower.state {
                     // What was asked for over a network that went does not come.
-                    State::Loading if is_online && is_another => self.ask_page(),
+                    State::Loading
+                    | State::Polling { asked: true, .. }
+                    | State::Absent { asked: true, .. }
+                        if is_online && is_another =>
+                    {
+                        self.ask_page();
+                    }
                     _ if is_online => self.look_again(),
                     _ => {}
                 }

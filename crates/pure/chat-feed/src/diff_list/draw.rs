@@ -7,6 +7,7 @@ mod colours;
 mod line;
 mod strokes;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use chat_diff::{Change, PatchFile, PatchHunk};
@@ -18,6 +19,9 @@ pub use strokes::Strokes;
 
 /// What stands behind a hunk's place is cut behind so many bytes: it only says where one is.
 const SECTION_BYTES: usize = 200;
+
+/// The name of a file is cut behind so many bytes: no system has longer ones, and layout would take seconds.
+const PATH_BYTES: usize = 4_096;
 
 pub(super) fn chunk(
     list: &DiffList,
@@ -106,11 +110,10 @@ fn widening(list: &DiffList, hunk: Option<u32>, to: &mut Strokes) {
 fn head_of_file(list: &DiffList, file: &PatchFile, to: &mut Strokes) {
     to.put(Strokes::DIV, "diff__file");
     let path = list.path_of(file);
+    let shown = |path| beginning(path, PATH_BYTES);
     let name = match &file.old_path {
-        Some(old_path) if old_path != path => {
-            format!("{old_path} → {path}")
-        }
-        _ => path.to_owned(),
+        Some(old_path) if old_path != path => [&*shown(old_path), " → ", &shown(path)].concat(),
+        _ => shown(path).into_owned(),
     };
     to.put(Strokes::SPAN, "diff__path");
     shown_text(&name, to);
@@ -136,18 +139,24 @@ fn head_of_file(list: &DiffList, file: &PatchFile, to: &mut Strokes) {
 }
 
 fn hunk_head(hunk: &PatchHunk) -> String {
-    let cut = hunk.section.floor_char_boundary(SECTION_BYTES);
-    let (section, rest) = hunk.section.split_at(cut);
-    let more = if rest.is_empty() { "" } else { "…" };
+    let section = beginning(&hunk.section, SECTION_BYTES);
     if !hunk.placed {
-        return match section {
+        return match &*section {
             "" => "…".to_owned(),
-            section => format!("{section}{more}"),
+            section => section.to_owned(),
         };
     }
     let place = format!(
-        "@@ -{},{} +{},{} @@ {section}{more}",
+        "@@ -{},{} +{},{} @@ {section}",
         hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines
     );
     place.trim_end().to_owned()
+}
+
+/// A text, cut behind so many bytes.
+fn beginning(text: &str, most_bytes: usize) -> Cow<'_, str> {
+    match text.floor_char_boundary(most_bytes) {
+        end if end < text.len() => Cow::Owned([&text[..end], "…"].concat()),
+        _ => Cow::Borrowed(text),
+    }
 }

@@ -428,6 +428,17 @@ fn hostile_names_and_lines_stay_text_and_hide_nothing() {
 }
 
 #[test]
+fn the_name_of_a_file_is_drawn_up_to_a_length() {
+    let long = |name: &str| format!("{name}/{}.rs", "é".repeat(100_000));
+    let moved = format!("rename from {}\nrename to {}\n", long("a"), long("b"));
+    let diff = format!("diff --git a/x b/x\nsimilarity index 100%\n{moved}{DIFF}");
+    let lines = drawn(&DiffList::read(&diff, "").unwrap(), &BTreeMap::new());
+    let head = lines.iter().find(|line| line.contains(" → ")).unwrap();
+    assert!(head.starts_with("a/é") && head.contains("é… → b/é"), "cut");
+    assert!(head.len() < 9_000, "{}", head.len());
+}
+
+#[test]
 fn a_long_diff_is_drawn_a_chunk_at_a_time() {
     let mut diff = "@@ -0,0 +1,200000 @@\n".to_owned();
     for n in 0..200_000 {

@@ -67,8 +67,10 @@ impl LiveMasker {
 
     /// The event as it is to be stored, the last of these; others before it bring what waited.
     pub fn push(&mut self, mut event: ChatEvent) -> Vec<ChatEvent> {
-        if let Some(folded) = Folded::of(&event) {
-            // Others were folded into it, and are what it is apart.
+        // Others were folded into it, and are what it is apart; a short line may stand for more than memory holds, and is masked
+        // as the line it is.
+        let folded = Folded::of(&event).filter(|folded| folded.n_bytes() <= Folded::MOST_BYTES);
+        if let Some(folded) = folded {
             return folded.events().flat_map(|event| self.push(event)).collect();
         }
         self.finder.answers.note(&event);

@@ -43,25 +43,29 @@ fn written_from(text: &str, end: usize) -> Option<usize> {
     Some(least + line + first)
 }
 
-/// Where a quote begins that a name of passwords has for its value, as a shell writes it, and that has not ended: it may be of
-/// words.
+/// Where a quote begins that a name of passwords has for its value, as a shell or an attribute writes it, and that has not
+/// ended: it may be of words.
 fn quoted_from(text: &str) -> Option<usize> {
     let least = text.ceil_char_boundary(text.len().saturating_sub(MOST_LINE_BYTES));
     let tail = &text[least..];
     let mut open = None;
     for (at, _) in tail.match_indices('=') {
-        let behind = &tail[at + 1..];
+        let before = &tail[..at];
+        let is_attribute = is_attribute(before);
+        let behind = match is_attribute {
+            true => tail[at + 1..].trim_start_matches([' ', '\t']),
+            false => &tail[at + 1..],
+        };
         // Within JSON there is a backslash before it.
         let own = behind.trim_start_matches('\\');
         let quote = own.chars().next().filter(|char| matches!(char, '"' | '\''));
         let is_name =
             |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_';
-        let before = &tail[..at];
         let n_bytes = before.bytes().rev().take_while(is_name).count();
         let name = &before[before.len() - n_bytes..];
         let tells = ["PASS", "PWD", "SECRET", "TOKEN", "KEY", "AUTH", "CRED"];
         if let Some(quote) = quote
-            && tells.iter().any(|word| name.contains(word))
+            && (tells.iter().any(|word| name.contains(word)) || is_attribute)
         {
             let value = &own[1..];
             let n_before = behind.len() - own.len();
@@ -72,6 +76,21 @@ fn quoted_from(text: &str) -> Option<usize> {
         }
     }
     open
+}
+
+/// Whether this ends as an attribute for a value does, behind one that names a password: `key="Password" value`.
+fn is_attribute(before: &str) -> bool {
+    let space = [' ', '\t'];
+    let behind = before.trim_end_matches(space).strip_suffix("value");
+    let quoted = behind.and_then(|text| text.trim_end_matches(space).strip_suffix(['"', '\'']));
+    quoted.is_some_and(|text| {
+        let text = text.trim_end_matches('\\');
+        let is_name = |char: char| char.is_ascii_alphanumeric() || "_-.".contains(char);
+        let name = text[text.trim_end_matches(is_name).len()..].to_ascii_lowercase();
+        ["passw", "pwd", "passphrase"]
+            .iter()
+            .any(|word| name.contains(word))
+    })
 }
 
 /// From where on what was given is looked at again.

@@ -16,6 +16,9 @@ use cell::{Cell, ERASED, FILLED, loosen, loosen_from, mark, mark_size, push_char
 /// More of one line is not kept, only counted: nobody reads on, and laying it out would take seconds.
 pub(crate) const MOST_COLUMNS: usize = 4_000;
 
+/// As many cells as a whole line of wide characters has. One of tabs would have four times as many.
+const MOST_CELLS: usize = 2 * MOST_COLUMNS;
+
 /// Tab stops, as every terminal begins with them.
 const TAB_COLUMNS: usize = 8;
 
@@ -71,11 +74,23 @@ impl Row {
         }
     }
 
-    /// Whether nothing is in it.
+    /// Whether it is as a line that begins.
+    pub(super) fn is_new(&self) -> bool {
+        matches!(&self.content, Content::Text { text, .. } if text.is_empty())
+            && self.cut_bytes == 0
+    }
+
+    /// Whether nothing of it is shown.
     pub(super) fn is_blank(&self) -> bool {
+        self.is_new() || self.cut_bytes == 0 && self.n_seen() == 0
+    }
+
+    /// How many of its columns are shown; what stands for nothing at its end is not.
+    fn n_seen(&self) -> usize {
+        let is_seen = |cell: &Cell| cell.char != ERASED || cell.style.background != Color::Default;
         match &self.content {
-            Content::Text { text, .. } => text.is_empty() && self.cut_bytes == 0,
-            Content::Cells(cells) => cells.iter().all(|cell| cell.char == ERASED),
+            Content::Text { n_chars, .. } => *n_chars,
+            Content::Cells(cells) => cells.iter().rposition(is_seen).map_or(0, |at| at + 1),
         }
     }
 
@@ -129,6 +144,10 @@ impl Row {
             let mut start = 0;
             for (end, style) in runs {
                 for char in text[start..*end].chars() {
+                    if cells.len() >= MOST_CELLS {
+                        self.cut_bytes += char.len_utf8() as u64;
+                        continue;
+                    }
                     self.cut_bytes += push_char(&mut cells, char, *style);
                     self.mark_bytes += mark_size(char);
                 }
@@ -169,7 +188,10 @@ impl Row {
             return column + width;
         }
         while cells.len() < column {
-            cells.push(Cell::erased(Style::default()));
+            cells.push(Cell::erased(Style {
+                background: Color::Default,
+                ..style
+            }));
         }
         if column == cells.len() {
             push_wide(cells, char, width, style);
@@ -248,7 +270,7 @@ impl Row {
         }
     }
 
-    /// The line as it is shown. What stands for nothing at its end is left out.
+    /// The line as it is shown.
     pub(super) fn line(&self) -> Line {
         let mut line = Line {
             cut_bytes: self.cut_bytes,
@@ -263,10 +285,7 @@ impl Row {
                     .collect();
             }
             Content::Cells(cells) => {
-                let is_seen =
-                    |cell: &Cell| cell.char != ERASED || cell.style.background != Color::Default;
-                let n_seen = cells.iter().rposition(is_seen).map_or(0, |at| at + 1);
-                for cell in &cells[..n_seen] {
+                for cell in &cells[..self.n_seen()] {
                     if cell.char == FILLED {
                         continue;
                     }

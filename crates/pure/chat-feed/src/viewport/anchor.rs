@@ -50,6 +50,7 @@ impl Viewport {
         };
         if !self.keeps_to_end() {
             self.goal = None;
+            self.stands_in = false;
             self.anchor = Some(Anchor { id, top_px });
         }
         true

@@ -85,6 +85,34 @@ fn a_page_that_was_asked_for_over_a_network_that_went_is_asked_for_again() {
     world.settle();
 }
 
+/// Where nothing else comes that would tell that it was lost.
+#[test]
+fn so_is_one_that_is_asked_for_without_a_socket_or_a_session() {
+    for network in [Network::NoSockets, Network::NoSession] {
+        let mut world = World::new();
+        world.network = network;
+        for _ in 0..400 {
+            world.pass(100.0);
+        }
+        for _ in 0..4_000 {
+            if world.page.is_some() {
+                break;
+            }
+            world.pass(10.0);
+        }
+        assert!(
+            world.page.take().is_some(),
+            "it is asked for from time to time"
+        );
+        world.input(Input::Online(false));
+        world.pass(60_000.0);
+        assert!(world.page.is_none());
+        world.input(Input::Online(true));
+        assert!(world.page.is_some());
+        world.settle();
+    }
+}
+
 #[test]
 fn a_silent_socket_is_given_up_and_a_woken_page_asks_at_once() {
     let mut world = World::new();

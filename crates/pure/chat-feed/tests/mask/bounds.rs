@@ -266,3 +266,19 @@ fn checksums_stay_and_leave_room_for_what_is_told() {
         "it was [masked: password]"
     );
 }
+
+#[test]
+fn a_short_line_that_stands_for_very_much_is_masked_as_the_line_it_is() {
+    let secret = "password: hunter2x";
+    let of_turn = |n_bytes: usize| {
+        let timing: Vec<(u64, u64)> = secret.chars().map(|_| (0, 1)).collect();
+        let payload = json!({"text": secret, "timing": timing});
+        let mut event = event(1, "assistant_done", &payload);
+        event.turn_id = Some("t".repeat(n_bytes));
+        LiveMasker::new().push(event)
+    };
+    assert_eq!(of_turn(9).len(), secret.len() + 1);
+    let stored = of_turn(5_000_000);
+    assert_eq!(stored.len(), 1);
+    assert!(!stored[0].to_line().contains("hunter2x"));
+}

@@ -31,6 +31,35 @@ fn a_cell_with_marks_without_end_is_cut_and_counted() {
 }
 
 #[test]
+fn lines_of_tabs_take_no_more_than_lines_of_wide_characters() {
+    let size = |unit: &str| {
+        let lines = format!("{}\rx\n", unit.repeat(4_000)).repeat(100);
+        read(Printed::text(&lines)).size()
+    };
+    assert!(size("\t") <= size("漢"), "{}", size("\t"));
+    let line = lines_of(&format!("{}\rx", "\t".repeat(4_000))).remove(0);
+    assert_eq!(line.text.chars().filter(|char| *char == '\t').count(), 999);
+    assert_eq!(line.cut_bytes, 3_000);
+    let line = lines_of(&format!("{}\rx", "漢".repeat(4_000))).remove(0);
+    assert_eq!((line.text.chars().count(), line.cut_bytes), (4_001, 0));
+}
+
+/// Whoever reads on from a later place has the line as it was there.
+#[test]
+fn a_line_that_was_erased_is_no_place_to_begin_from() {
+    // The last line is written, erased cell by cell, and left and entered again by the line feed that ends a piece.
+    let enters = "\nabc\r\u{1b}[3X\u{1b}[A\n";
+    let before = "a".repeat(31) + "\n";
+    let before = before.repeat(1_023) + &"b".repeat(32 - enters.len());
+    let text = format!("{before}{enters}\tx\n{}", "c\n".repeat(400));
+    let printed = Printed::text(&text);
+    let terminal = read_all(printed);
+    let whole = terminal.lines(printed, 0..terminal.n_lines());
+    assert_eq!(whole[1_024].text, "        x");
+    assert_eq!(terminal.lines(printed, 1_024..1_030), whole[1_024..1_030]);
+}
+
+#[test]
 fn ten_megabytes_are_kept_as_places() {
     let mut text = String::new();
     for nth in 0..120_000 {

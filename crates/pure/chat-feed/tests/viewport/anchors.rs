@@ -82,6 +82,21 @@ fn a_pinned_row_keeps_its_top_while_it_opens() {
 }
 
 #[test]
+fn a_row_that_is_pinned_before_those_above_are_measured_stays_pinned() {
+    let mut page = Page::with_rows(100, 50.0, |_| 50.0);
+    // So far up that the first rows on the screen were never measured.
+    page.user_scrolls_by(-1_300.0);
+    let card = RowId(66);
+    let before_px = page.viewport.screen_top_px(card);
+    assert!(page.viewport.pin(card));
+    page.settle();
+    assert_eq!(page.on_screen_px(card), before_px);
+    page.real_px[card.0 as usize - 1] = 150.0;
+    page.settle();
+    assert_eq!(page.on_screen_px(card), before_px);
+}
+
+#[test]
 fn a_row_across_the_top_edge_keeps_its_share_above_it_when_the_width_changes() {
     let mut page = Page::with_rows(20, 4000.0, |_| 4000.0);
     page.user_scrolls_to(4000.0 * 7.0 + 1000.0);

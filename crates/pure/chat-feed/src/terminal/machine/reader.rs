@@ -77,8 +77,8 @@ impl Reader {
         let machine = &self.machine;
         let fresh = self.between_sequences()
             && machine.row + 1 == machine.rows.len()
-            && machine.rows.back().is_some_and(Row::is_blank)
-            && matches!(machine.column, Column::End | Column::At(0))
+            && machine.rows.back().is_some_and(Row::is_new)
+            && machine.column == Column::End
             && !machine.in_corner
             && !machine.cleared;
         fresh.then_some(FreshLine {

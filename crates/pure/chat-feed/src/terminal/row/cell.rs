@@ -3,7 +3,7 @@
 use unicode_width::UnicodeWidthChar;
 
 use super::TAB_COLUMNS;
-use crate::terminal::style::Style;
+use crate::terminal::style::{Part, Style};
 
 /// So many combining characters are kept on one cell: signs of any script, and emoji, have fewer.
 const MOST_MARKS: usize = 16;
@@ -33,13 +33,13 @@ impl Cell {
         }
     }
 
-    /// An erased column has the ground that was set, and nothing else.
+    /// An erased column has the ground that was set and the stream that set it, and nothing else.
     pub(super) fn erased(style: Style) -> Cell {
-        let style = Style {
+        let ground = Style {
             background: style.background,
             ..Style::default()
         };
-        Cell::new(ERASED, style)
+        Cell::new(ERASED, ground.with(Part::Stderr, style.stderr()))
     }
 }
 
