@@ -91,7 +91,7 @@ pub(crate) struct VirtualList {
     rank_shift: Cell<bool>,
     /// Rows that came since the last frame.
     n_new: Cell<usize>,
-    /// Rows came or went since rows were last mounted.
+    /// Rows came or went since rows were last mounted, or a frame had not the time for all.
     rows_changed: Cell<bool>,
     /// When it last moved, until it rests.
     moved_ms: Cell<Option<f64>>,

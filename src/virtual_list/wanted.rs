@@ -44,8 +44,8 @@ impl VirtualList {
         }
     }
 
-    /// Unmounts all others, and mounts of these as many as this frame has time for: they will not do, and the next one goes
-    /// on. Returns the rank of the first one mounted, and whether any was mounted now.
+    /// Unmounts all others, and mounts of these as many as this frame has time for; the next one goes on. Returns the rank of
+    /// the first one mounted, and whether any was mounted now.
     pub(super) fn mount_wanted(&self, wanted: &Wanted) -> (usize, bool) {
         let ids = &wanted.ids;
         let focused = dom::focused_in(&self.window);
@@ -69,6 +69,10 @@ impl VirtualList {
         while here.start > 0 && frame::now_ms() < until_ms {
             here.start -= 1;
             rows.push_front(row_at(here.start));
+        }
+        if here.len() < ids.len() {
+            self.rows_changed.set(true);
+            (self.request_frame)();
         }
         *self.mounted.borrow_mut() = rows.into();
         self.arrange();
