@@ -160,9 +160,11 @@ impl Arrangement {
     pub fn apply(&mut self, feed: &Feed, patches: &[FeedPatch], changes: &mut Vec<RowChange>) {
         self.make_room(feed);
         let mut plans_changed = false;
+        let is_insert = |patch: &&FeedPatch| matches!(patch, FeedPatch::Insert { .. });
+        let alone = patches.iter().filter(is_insert).nth(1).is_none();
         for patch in patches {
             match *patch {
-                FeedPatch::Insert { block, .. } => self.block_came(feed, block, changes),
+                FeedPatch::Insert { block, .. } => self.block_came(feed, block, alone, changes),
                 FeedPatch::Remove { block } => {
                     // Of a feed that was cleared behind it nothing is there any more.
                     let slot = feed.slots.get(block.0 as usize);

@@ -49,6 +49,8 @@ pub struct Find {
     grown: BTreeMap<BlockId, usize>,
     /// The turns that were undone when their blocks were looked at.
     undone: BTreeSet<TurnIdx>,
+    /// What the agents of calls are called that rows lie within, where that is asked for.
+    agents: BTreeMap<BlockId, Option<String>>,
     /// What was found, by label.
     hits: Vec<(u64, BlockId)>,
     totals: Totals,

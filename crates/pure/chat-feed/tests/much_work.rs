@@ -3,7 +3,7 @@
 
 use chat_event::payload::{
     AssistantChunk, AudioChunk, ErrorEvent, FileEdit, PermissionRequest, Retract, ThinkingChunk,
-    ToolCall,
+    ToolCall, ToolResult,
 };
 use chat_event::{ChatEvent, Payload};
 use chat_feed::arrangement::{Arrangement, Mode};
@@ -240,4 +240,38 @@ fn very_many_hidden_blocks_have_the_row_that_stands_for_them() {
     assert!(blocks.len() >= N && arrangement.shown(feed).count() <= 2);
     let rows = arrangement.nearest_of_each(feed, &blocks);
     assert!(rows[0].is_some() && rows.iter().all(|row| *row == rows[0]));
+}
+
+/// Each call gives way to its changed file, whose neighbours in the same turn are of the same file or of another.
+#[test]
+fn very_many_edits_of_a_turn_that_runs_have_their_places() {
+    const N: usize = 15_000;
+    let edits = (0..N).flat_map(|nth| {
+        let call_id = format!("c{nth}");
+        let call = ToolCall {
+            tool_call_id: call_id.clone(),
+            tool_name: "Edit".to_owned(),
+            ..ToolCall::default()
+        };
+        let edit = FileEdit {
+            tool_call_id: call_id.clone(),
+            file_path: format!("{}.rs", nth / 2),
+            change_type: "modified".to_owned(),
+            ..FileEdit::default()
+        };
+        let result = ToolResult {
+            tool_call_id: call_id,
+            ..ToolResult::default()
+        };
+        [call.into(), edit.into(), result.into()]
+    });
+    let mut renderer = ChatRenderer::new();
+    let mut arrangement = Arrangement::new(Mode::default());
+    for event in &log(edits) {
+        let patches = renderer.render_event(event);
+        arrangement.apply(renderer.feed(), &patches, &mut Vec::new());
+    }
+    let feed = renderer.feed();
+    // Of each two a header and both changes.
+    assert_eq!(arrangement.shown(feed).count(), N / 2 * 3);
 }

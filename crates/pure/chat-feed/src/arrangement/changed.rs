@@ -2,12 +2,20 @@
 //!
 //! What can be put in place at once is; else the turn is due, and arranged anew once all changes are known.
 
+use super::facets::call_of;
 use super::{Arrangement, Row, RowChange, folds};
-use crate::block::{BlockId, TurnIdx};
+use crate::block::{BlockBody, BlockId, TurnIdx};
 use crate::feed::Feed;
 
 impl Arrangement {
-    pub(super) fn block_came(&mut self, feed: &Feed, block: BlockId, changes: &mut Vec<RowChange>) {
+    /// `alone` says that no other block came with it.
+    pub(super) fn block_came(
+        &mut self,
+        feed: &Feed,
+        block: BlockId,
+        alone: bool,
+        changes: &mut Vec<RowChange>,
+    ) {
         // It may have gone again within the same frame.
         if !feed.contains(block) {
             return;
@@ -17,10 +25,21 @@ impl Arrangement {
         if before.is_none_or(|before| self.kept(before).turn != turn) {
             self.turns[turn.0 as usize].first = Some(block);
         }
-        if folds::is_over(feed, turn) || self.has_sibling_after(feed, block) {
+        // Calls that came before it may have nothing to say beside a plan.
+        let is_plan = matches!(feed.block(block).body, BlockBody::Plan(_));
+        if folds::is_over(feed, turn) || is_plan {
             self.due.insert(turn);
-        } else if !self.due.contains(&turn) {
-            self.place(feed, block, changes);
+        }
+        if !self.due.contains(&turn) {
+            // Of several each may part others that one behind it does not see.
+            let is_last = !self.has_sibling_after(feed, block);
+            if !(alone || is_last) || !self.place(feed, block, changes) {
+                self.due.insert(turn);
+            } else if !is_last && let Some(before) = self.sibling_before(feed, block) {
+                // It parts a call from what may say it all.
+                let call = call_of(feed.block(before)).unwrap_or(before);
+                self.weigh_anew(feed, call, changes);
+            }
         }
         if let Some(call) = self.kept(block).call {
             self.block_changed(feed, call, changes);

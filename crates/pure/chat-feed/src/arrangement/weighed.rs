@@ -15,7 +15,6 @@ impl Arrangement {
     ) {
         match &feed.block(block).body {
             BlockBody::Plan(_) => {
-                self.due.insert(self.kept(block).turn);
                 // The one before closes.
                 let before = opened::newest_plans(feed, block).find(|&plan| plan != block);
                 let row = before.and_then(|before| self.id_of(Row::Block(before)));
@@ -50,7 +49,8 @@ impl Arrangement {
         }
     }
 
-    /// Looks where a block that changed should stand now: by itself where that can be told, else with its whole turn.
+    /// Looks where a block that changed should stand now: by itself or among its neighbours where that can be told, else with
+    /// its whole turn.
     pub(super) fn weigh_anew(&mut self, feed: &Feed, block: BlockId, changes: &mut Vec<RowChange>) {
         let turn = feed.block(block).turn;
         if !self.kept(block).placed || self.due.contains(&turn) {
@@ -59,9 +59,12 @@ impl Arrangement {
         let facet = Facet::of(feed, block);
         let before = std::mem::replace(&mut self.kept[block.0 as usize].facet, facet);
         if before != facet {
-            // Only where it stands by itself can it be looked at by itself.
             let alone = before.run == facet.run && before.absorbed == facet.absorbed;
-            if !alone || before.foldable != facet.foldable {
+            // Nothing is folded before the turn is over, and what says nothing is not counted then.
+            let folds = |facet: Facet| (facet.foldable, facet.blank, facet.answers, facet.notes);
+            let folds = !alone || folds(before) != folds(facet);
+            let is_folded_anew = folds && self.turns[turn.0 as usize].over;
+            if is_folded_anew || !alone && !self.place_between(feed, block, changes) {
                 self.due.insert(turn);
                 return;
             }

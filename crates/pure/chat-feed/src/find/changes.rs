@@ -66,6 +66,7 @@ impl Find {
     }
 
     fn block_came(&mut self, feed: &Feed, block: BlockId, after: Option<BlockId>) {
+        self.agents.remove(&block);
         // Everything behind the last that was looked at is come to anyway.
         let inside = match after {
             Some(after) => {
@@ -83,6 +84,7 @@ impl Find {
     fn block_went(&mut self, feed: &Feed, block: BlockId) {
         self.due.remove(&block);
         self.grown.remove(&block);
+        self.agents.remove(&block);
         self.look_again_beside(feed, block);
         // What lay between a call and its changed file may have been the last that did.
         if let Some(call) = feed.block(block).parent.filter(|&call| feed.contains(call)) {
@@ -109,7 +111,7 @@ impl Find {
         self.look_again(block);
         self.look_again_beside(feed, block);
         // What is done within a call is done by its agent.
-        if self.query.asks_for_agent() && matches!(feed.block(block).body, BlockBody::ToolCall(_)) {
+        if self.is_agent_another(feed, block) {
             let (mut id, tail) = (block, feed.tail(block));
             while id != tail
                 && let Some(next) = feed.next(id)
@@ -117,6 +119,24 @@ impl Find {
                 id = next;
                 self.look_again(id);
             }
+        }
+    }
+
+    /// Whether a call's agent may be called something else than when the rows within it were looked at, and that is asked for.
+    fn is_agent_another(&mut self, feed: &Feed, block: BlockId) -> bool {
+        let call = match &feed.block(block).body {
+            BlockBody::ToolCall(call) if self.query.asks_for_agent() => call,
+            _ => return false,
+        };
+        // What comes later is looked at as it is then.
+        if feed.tail(block) == block {
+            self.agents.remove(&block);
+            return false;
+        }
+        let name = call.agent();
+        match self.agents.insert(block, name.clone()) {
+            Some(known) => known != name,
+            None => true,
         }
     }
 

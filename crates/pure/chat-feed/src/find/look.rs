@@ -151,7 +151,10 @@ impl Find {
     /// Looks at what is new of a text, from the line on in which it could begin.
     fn look_at_end(&self, text: &str, from: usize, longest: usize, found: &mut u32) -> usize {
         let start = text.floor_char_boundary(from.saturating_sub(longest).min(text.len()));
-        let start = text[..start].rfind('\n').map_or(0, |at| at + 1);
+        let line = text[..start].rfind('\n').map_or(0, |at| at + 1);
+        // Without escapes a line reads the same from anywhere on.
+        let has_escapes = memchr::memchr(0x1b, &text.as_bytes()[line..start]).is_some();
+        let start = if has_escapes { line } else { start };
         let new = words::cleaned(&text[start..]);
         let mut cost = 0;
         for (nth, wanted) in self.query.texts.iter().enumerate() {
@@ -228,7 +231,8 @@ fn is_within_string(text: &str, at: usize) -> bool {
     let before = &text[..text.floor_char_boundary(at.min(text.len()))];
     let line = before.rfind('\n').map_or(before, |end| &before[end..]);
     let begins = |pair: &[u8]| pair[0] == 0x1b && b"]P_^X".contains(&pair[1]);
-    let begun = line.as_bytes().windows(2).rposition(begins);
+    let mut escapes = memchr::memrchr_iter(0x1b, line.as_bytes());
+    let begun = escapes.find(|&at| line.as_bytes().get(at..at + 2).is_some_and(begins));
     begun.is_some_and(|begun| {
         let said = &line[begun + 2..];
         !said.contains('\u{7}') && !said.contains("\u{1b}\\")

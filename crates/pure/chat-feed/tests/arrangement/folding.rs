@@ -140,6 +140,26 @@ fn what_failed_in_the_end_or_waits_is_never_folded_away() {
 }
 
 #[test]
+fn an_end_that_has_more_to_say_folds_with_its_undone_turn() {
+    let mut shown = Shown::new(Mode::default());
+    shown.event("turn_end", "t1", None, json!({}));
+    // Of an end alone nothing is made: the turn had a call, which its source took back.
+    let result = json!({"toolCallId": "a", "result": "done"});
+    shown.event("tool_result", "t1", None, result);
+    let taken_back = shown.log.last().map(|event| event.id.clone());
+    shown.event("retract", "t1", None, json!({"eventIds": [taken_back]}));
+    let back = json!({"level": "info", "text": "back", "source": "branch", "leftTurnIds": ["t1"]});
+    shown.event("notice", "t2", None, back);
+    let before = shown.words();
+    let usage = json!({"scope": "turn", "inputTokens": 3, "outputTokens": 1});
+    shown.event("usage", "t1", None, usage);
+    let mut at_once = Shown::new(Mode::default());
+    at_once.apply(&shown.log);
+    assert_ne!(shown.words(), before, "what was used is told");
+    assert_eq!(shown.words(), at_once.words());
+}
+
+#[test]
 fn what_goes_on_in_the_background_stands_beside_the_folded_work() {
     let mut shown = Shown::new(Mode::default());
     shown.prompt();
