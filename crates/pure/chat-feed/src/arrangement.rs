@@ -15,6 +15,7 @@ mod companies;
 mod facets;
 mod folds;
 mod kept;
+mod neighbours;
 mod opened;
 mod shown;
 mod weighed;
