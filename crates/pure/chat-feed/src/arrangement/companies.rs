@@ -4,8 +4,8 @@
 //! overlapped in time are parallel.
 //! Rows are neighbours by their level: what a sub-agent did stands between two calls and does not part them.
 
-use super::facets::{Facet, Run};
 use super::Arrangement;
+use super::facets::{Facet, Run};
 use crate::block::{BlockBody, BlockId, TurnIdx};
 use crate::feed::Feed;
 use crate::long_text::untagged;
