@@ -10,6 +10,7 @@
 
 mod client;
 mod follow;
+mod gone;
 mod hook;
 mod leftover;
 mod pipe;
@@ -25,6 +26,7 @@ pub use follow::{
     Agent, Follow, FollowSettings, Found, Holds, Place, Progress, Taker, context_of, open_own,
     places,
 };
+pub use gone::{may_be_there, says_gone};
 pub use hook::{Asked, RewriteAll};
 pub use leftover::{Leftover, Next, leftovers};
 pub use pipe::{FindEndpoint, LONGEST_WAIT, Outcome, Pipe, Rewrite, pass_on};

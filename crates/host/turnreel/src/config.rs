@@ -83,7 +83,7 @@ pub(crate) fn read(program: &Command, args: Vec<OsString>) -> Result<Given, Stri
     let is_named = named.is_some();
     let in_folder = || {
         let dir = data_dir::resolve(given.get_one::<PathBuf>("data").cloned()).ok()?;
-        Some(dir.join(FILE_NAME)).filter(|path| data_dir::may_be_there(path))
+        Some(dir.join(FILE_NAME)).filter(|path| chat_capture::may_be_there(path))
     };
     let Some(path) = named.or_else(in_folder) else {
         return Ok(read);
@@ -158,7 +158,7 @@ fn said_first(why: &clap::Error) -> String {
 /// read may.
 pub(crate) fn asks_to_mask(data: &Path) -> bool {
     let path = data.join(FILE_NAME);
-    data_dir::may_be_there(&path)
+    chat_capture::may_be_there(&path)
         && load(&path).map_or(true, |table| match table.get("mask") {
             Some(value) => switch(value).unwrap_or(true),
             None => false,

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use chat_capture::says_gone;
 use serde::{Deserialize, Serialize};
 
 use crate::socket_owner;
@@ -86,16 +87,6 @@ pub(crate) fn read_token(dir: &Path) -> Option<String> {
 pub(crate) fn may_have_token(dir: &Path) -> bool {
     let cannot_be_read = || std::fs::File::open(token_path(dir)).is_err_and(|why| !says_gone(&why));
     read_token(dir).is_some() || cannot_be_read()
-}
-
-/// Whether something is there, or may be: in a folder that cannot be looked into there may be anything.
-pub(crate) fn may_be_there(path: &Path) -> bool {
-    path.metadata().err().is_none_or(|why| !says_gone(&why))
-}
-
-fn says_gone(why: &std::io::Error) -> bool {
-    use std::io::ErrorKind::{NotADirectory, NotFound};
-    matches!(why.kind(), NotFound | NotADirectory)
 }
 
 pub(crate) fn token_path(dir: &Path) -> PathBuf {

@@ -42,7 +42,7 @@ fn run(args: Args) -> Result<ExitCode, String> {
         Ok(false) => Rows::default(),
         Err(why) => return Err(format!("could not read {}: {why}", dir.display())),
     };
-    if told.rows.is_empty() {
+    if told.rows.is_empty() && told.unread.is_empty() {
         // An empty list may be that of a folder that nobody meant.
         stderr::tell(format_args!(
             "no sessions yet in {}; start `turnreel`",

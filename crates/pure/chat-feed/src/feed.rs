@@ -6,6 +6,7 @@
 //! The order of the rows is in `order`.
 
 mod order;
+mod plan_steps;
 mod replica;
 mod text_body;
 
@@ -21,6 +22,7 @@ use crate::projections::summary::usage::{UsageCount, UsageNote};
 use crate::session::{ContextUse, PlanStep, Response, SessionFacts, Turn, TurnState};
 use crate::terminal::Output;
 pub(crate) use order::{Link, NO_ROW};
+pub(crate) use plan_steps::PlanSteps;
 pub(crate) use text_body::TextBody;
 
 /// Everything that is shown of a session.
@@ -44,7 +46,7 @@ pub struct Feed {
     pub(crate) usage: UsageCount,
     pub(crate) agent_usage: UsageCount,
     pub(crate) context: ContextUse,
-    pub(crate) plan_steps: Vec<PlanStep>,
+    pub(crate) plan_steps: PlanSteps,
     /// What it was before, where somebody wants to look back.
     pub(crate) history: Option<Box<History>>,
 }
@@ -217,7 +219,7 @@ impl Feed {
 
     /// What became of the plans, step by step.
     pub fn plan_steps(&self) -> &[PlanStep] {
-        &self.plan_steps
+        self.plan_steps.as_slice()
     }
 
     /// Whether a plan's row is there and the user did not go back behind its turn: else nobody works by it.

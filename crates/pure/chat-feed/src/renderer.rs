@@ -116,8 +116,6 @@ pub struct ChatRenderer {
     ended_behind: BTreeSet<BlockId>,
     /// Open requests of no turn that are answered here: who asked waits for the answer, whatever turn ends meanwhile.
     free_asks: BTreeSet<BlockId>,
-    /// The row of the newest plan, of each sub-agent and of the session itself.
-    newest_plans: HashMap<Option<BlockId>, BlockId>,
     agent_hues: Hues,
     /// The row of the session's beginning, the newest where it began again after its end.
     begun: Option<BlockId>,

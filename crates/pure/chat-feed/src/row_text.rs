@@ -206,15 +206,8 @@ fn call_text(feed: &Feed, block: &Block, call: &ToolCallBlock, find: FindBody<'_
 
 /// The files that a call changed.
 fn changes_of(feed: &Feed, call: BlockId) -> impl Iterator<Item = (&Block, &FileEditBlock)> {
-    let last = feed.tail(call);
-    let mut rows = std::iter::successors(feed.next(call), |&id| feed.next(id));
-    let mut at_end = last == call;
-    std::iter::from_fn(move || {
-        let id = rows.next().filter(|_| !at_end)?;
-        at_end = id == last;
-        Some(feed.block(id))
-    })
-    .filter_map(move |block| match &block.body {
+    let rows = feed.rows_within(call).map(|id| feed.block(id));
+    rows.filter_map(move |block| match &block.body {
         BlockBody::FileEdit(edit) if edit.call == Some(call) => Some((block, &**edit)),
         _ => None,
     })

@@ -208,6 +208,10 @@ pub(crate) const MOST_STEPS_BACK: usize = 1_000;
 pub struct PlanStep {
     /// The row of the plan.
     pub block: BlockId,
+    /// The tool call whose agent made it; `None` where it is the session's own.
+    pub parent: Option<BlockId>,
+    /// The turn it was made in.
+    pub turn: TurnIdx,
     /// The event.
     pub event: EventIdx,
     /// When, Unix epoch in milliseconds.
@@ -217,6 +221,8 @@ pub struct PlanStep {
 }
 chat_event::pack_fields!(PlanStep {
     block,
+    parent,
+    turn,
     event,
     at_ms,
     changes

@@ -37,6 +37,16 @@ fn stretch() -> impl Strategy<Value = (String, String)> {
             "github token"
         ),
         masked("export DB_PASSWORD=Tr0ub4dor\n", "Tr0ub4dor", "password"),
+        masked(
+            "{\"password\": \"Tr0漢字4dor\"}\n",
+            "Tr0漢字4dor",
+            "password"
+        ),
+        masked(
+            "DB_PASSWORD='Tr0漢字4dor' ./run\n",
+            "Tr0漢字4dor",
+            "password"
+        ),
         masked("echo hunter2x | sudo -S true\n", "hunter2x", "password"),
         masked("postgres://ann:s3cretpw@db/x \n", "s3cretpw", "password"),
         Just((key.to_owned(), key_stored.to_owned())),

@@ -2,11 +2,11 @@
 //! what is done for one grew with all.
 
 use chat_event::payload::{
-    AssistantChunk, AudioChunk, ErrorEvent, FileEdit, PermissionRequest, Retract, ThinkingChunk,
-    ToolCall, ToolResult,
+    AssistantChunk, AudioChunk, ErrorEvent, FileEdit, Interrupt, PermissionRequest, Plan,
+    PlanEntry, Retract, ThinkingChunk, ToolCall, ToolResult,
 };
 use chat_event::{ChatEvent, Payload};
-use chat_feed::arrangement::{Arrangement, Mode};
+use chat_feed::arrangement::{Arrangement, Mode, Row};
 use chat_feed::playback::Stops;
 use chat_feed::projections::to_openai_messages;
 use chat_feed::{BlockBody, ChatRenderer};
@@ -274,4 +274,87 @@ fn very_many_edits_of_a_turn_that_runs_have_their_places() {
     let feed = renderer.feed();
     // Of each two a header and both changes.
     assert_eq!(arrangement.shown(feed).count(), N / 2 * 3);
+}
+
+/// Each with a plan of its own, which a call made and took further.
+#[test]
+fn very_many_agents_have_plans() {
+    const N: usize = 60_000;
+    let of_agent = |nth: usize, payload: Payload| {
+        let mut event = log(std::iter::once(payload)).remove(0);
+        event.parent_tool_call_id = (nth < N).then(|| format!("a{nth}"));
+        event
+    };
+    let call = |id: String, tool_name: &str| ToolCall {
+        tool_call_id: id,
+        tool_name: tool_name.to_owned(),
+        args: serde_json::json!({"todos": [{"content": "x", "status": "pending"}]}).into(),
+        ..ToolCall::default()
+    };
+    let plan = |status: &str| Plan {
+        entries: vec![PlanEntry {
+            content: "x".to_owned(),
+            status: status.to_owned(),
+            ..PlanEntry::default()
+        }],
+        ..Plan::default()
+    };
+    let agents = (0..N).map(|nth| of_agent(N, call(format!("a{nth}"), "Task").into()));
+    let plans = (0..N).flat_map(|nth| {
+        let result = ToolResult {
+            tool_call_id: format!("t{nth}"),
+            ..ToolResult::default()
+        };
+        [
+            of_agent(nth, call(format!("t{nth}"), "TodoWrite").into()),
+            of_agent(nth, plan("pending").into()),
+            of_agent(nth, result.into()),
+            of_agent(nth, plan("in_progress").into()),
+        ]
+    });
+    let mut events: Vec<ChatEvent> = agents.chain(plans).collect();
+    for (nth, event) in events.iter_mut().enumerate() {
+        event.id = format!("e{nth}");
+    }
+    let (mut renderer, mut patches) = (ChatRenderer::new(), Vec::new());
+    for event in &events {
+        renderer.apply(event, &mut patches);
+    }
+    let feed = renderer.feed();
+    let mut arrangement = Arrangement::new(Mode::default());
+    arrangement.apply(feed, &patches, &mut Vec::new());
+    let rows = feed.rows();
+    let plans: Vec<_> = rows
+        .filter(|row| matches!(row.body, BlockBody::Plan(_)))
+        .map(|row| row.id)
+        .collect();
+    assert_eq!(plans.len(), N);
+    assert!(
+        plans
+            .iter()
+            .all(|&plan| arrangement.is_open(feed, Row::Block(plan)))
+    );
+    let steps = feed.plan_steps();
+    assert_eq!(steps.len(), 2 * N);
+    assert!(steps[N].changes.iter().all(|it| it.content == "x"));
+}
+
+/// While all others run on.
+#[test]
+fn very_many_calls_are_stopped_one_by_one() {
+    const N: usize = 60_000;
+    let calls = (0..N).map(|nth| {
+        Payload::from(ToolCall {
+            tool_call_id: format!("c{nth}"),
+            ..ToolCall::default()
+        })
+    });
+    let stops = (0..N - 1).map(|_| Payload::from(Interrupt::default()));
+    let mut events = log(calls.chain(stops));
+    for (nth, event) in events.iter_mut().enumerate().skip(N) {
+        event.parent_tool_call_id = Some(format!("c{}", nth - N));
+    }
+    let renderer = replayed(&events);
+    assert_eq!(renderer.check(), Ok(()));
+    assert_eq!(renderer.calls_that_run().count(), N);
 }

@@ -8,6 +8,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use chat_event::stable_hash;
 use serde::{Deserialize, Serialize};
 
+use crate::says_gone;
+
 /// As much of a file's beginning, and of what stands before where it was read to, tells whether it is still the same.
 const MARK_BYTES: u64 = 512;
 
@@ -60,15 +62,6 @@ impl From<&std::fs::Metadata> for Facts {
             inode,
         }
     }
-}
-
-/// Whether a failure says that there is no such thing. After any other one, as where too many files are open, or a disk of
-/// the network is away, it may be there as it was.
-pub(super) fn says_gone(why: &io::Error) -> bool {
-    matches!(
-        why.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
 }
 
 /// How far a file was told, and how it is known again.

@@ -18,9 +18,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::file::{Facts, Taken, says_gone};
+use super::file::{Facts, Taken};
 use super::process::Processes;
 use super::store::Told;
+use crate::may_be_there;
 use crate::pipe::now_ms;
 use written::{Change, OfDatabase, Snapshot, Written, line};
 
@@ -278,10 +279,6 @@ impl Kept {
             )
         })
     }
-}
-
-fn may_be_there(path: &Path) -> bool {
-    path.metadata().err().is_none_or(|why| !says_gone(&why))
 }
 
 #[cfg(test)]

@@ -11,8 +11,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::agent::{Agent, Place, Role};
 use super::document::is_document;
-use super::file::{Facts, SETTLED, says_gone};
+use super::file::{Facts, SETTLED};
 use super::owners::Owners;
+use crate::says_gone;
 
 /// More files and folders than this are not looked at, and deeper ones neither.
 const MOST_FILES: usize = 50_000;

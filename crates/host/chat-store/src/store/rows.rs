@@ -85,7 +85,14 @@ fn row_of(files: &Files) -> Result<Option<Summary>, Error> {
         return Ok(Some(Arc::unwrap_or_clone(facts.summary)));
     }
     if !files.are_there() {
-        return Ok(None);
+        // A folder may be listed and not entered.
+        let newest = files.newest();
+        return match newest.symlink_metadata() {
+            Err(why) if why.kind() != ErrorKind::NotFound => {
+                Err(Error::io("read the log", &newest, why))
+            }
+            _ => Ok(None),
+        };
     }
     let mut summing = Summing::new(found::session_of(files)?.as_str());
     let path = files.newest();

@@ -4,11 +4,12 @@ use std::fs::TryLockError;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use chat_capture::may_be_there;
 use chat_store::{SessionId, new_token, now_ms, random_base64url, sha256_hex};
 use serde::{Deserialize, Serialize};
 
 use super::Refusal;
-use crate::data_dir::{may_be_there, try_write_private};
+use crate::data_dir::try_write_private;
 use crate::scope::{Grant, Scope};
 
 /// Made tokens that were not taken back, at most: each request is held against all of them.

@@ -197,12 +197,9 @@ pub(super) fn absorbed_by(feed: &Feed, id: BlockId) -> Option<BlockId> {
     match call.kind {
         ToolKind::Edit => Some(stands_for(feed, id)).filter(|&by| by != id),
         ToolKind::Plan if done && call.lists_steps => {
-            let steps = feed.plan_steps().iter().rev().map(|step| step.block);
-            let mut plans = steps.filter(|&plan| feed.contains(plan));
-            plans.find(|&plan| {
-                let plan = feed.block(plan);
-                (plan.turn, plan.parent) == (block.turn, block.parent)
-            })
+            let steps = feed.plan_steps.of_agent_in(block.turn, block.parent);
+            let mut plans = steps.map(|step| step.block);
+            plans.find(|&plan| feed.contains(plan))
         }
         _ if done || call.status.runs() => {
             let behind = feed.next(feed.tail(id));

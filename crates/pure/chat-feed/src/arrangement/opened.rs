@@ -161,10 +161,8 @@ impl Arrangement {
 /// The rows of the plans that were made where this one was and hold, the newest first; of the newest [`MOST_STEPS_BACK`]
 /// that were made there.
 pub(super) fn newest_plans(feed: &Feed, plan: BlockId) -> impl Iterator<Item = BlockId> {
-    let parent = feed.block(plan).parent;
-    let steps = feed.plan_steps().iter().rev().map(|step| step.block);
-    let made_there = steps.filter(move |&step| feed.block(step).parent == parent);
-    let newest = made_there.take(MOST_STEPS_BACK);
+    let steps = feed.plan_steps.of_agent(feed.block(plan).parent);
+    let newest = steps.take(MOST_STEPS_BACK).map(|step| step.block);
     newest.filter(|&step| feed.holds_plan(step))
 }
 

@@ -132,12 +132,7 @@ impl Arrangement {
         call: BlockId,
         changes: &mut Vec<RowChange>,
     ) {
-        let tail = feed.tail(call);
-        let mut id = call;
-        while id != tail
-            && let Some(next) = feed.next(id)
-        {
-            id = next;
+        for id in feed.rows_within(call) {
             if self.kept(id).placed {
                 self.refresh(feed, id, changes);
             }

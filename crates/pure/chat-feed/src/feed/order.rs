@@ -54,6 +54,13 @@ impl Feed {
         self.links[id.0 as usize].tail
     }
 
+    /// The rows that lie within this one, in order.
+    pub(crate) fn rows_within(&self, host: BlockId) -> impl Iterator<Item = BlockId> {
+        let tail = self.tail(host);
+        let behind = move |&id: &BlockId| (id != tail).then(|| self.next(id)).flatten();
+        std::iter::successors(Some(host), behind).skip(1)
+    }
+
     /// The rows in order.
     pub fn rows(&self) -> impl Iterator<Item = &Block> {
         std::iter::successors(self.first, |&id| self.next(id)).map(|id| self.block(id))

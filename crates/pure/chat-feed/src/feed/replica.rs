@@ -34,7 +34,7 @@ impl Replicate for Feed {
         tell_value(&self.session, &mut told.session, out);
         tell_appended(&self.rows_of_events, &mut told.rows_of_events, out);
         tell_value(&self.context, &mut told.context, out);
-        tell_appended(&self.plan_steps, &mut told.plan_steps, out);
+        self.plan_steps.tell(&mut told.plan_steps, out);
         if let (Some(history), Some(told)) = (&self.history, &mut told.history) {
             history.tell(told, out);
         }
@@ -52,7 +52,7 @@ impl Replicate for Feed {
         hear_value(&mut self.session, input);
         hear_appended(&mut self.rows_of_events, input);
         hear_value(&mut self.context, input);
-        hear_appended(&mut self.plan_steps, input);
+        self.plan_steps.hear(input);
         let Some(mut history) = self.history.take() else {
             return;
         };

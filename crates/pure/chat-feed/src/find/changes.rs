@@ -112,13 +112,7 @@ impl Find {
         self.look_again_beside(feed, block);
         // What is done within a call is done by its agent.
         if self.is_agent_another(feed, block) {
-            let (mut id, tail) = (block, feed.tail(block));
-            while id != tail
-                && let Some(next) = feed.next(id)
-            {
-                id = next;
-                self.look_again(id);
-            }
+            feed.rows_within(block).for_each(|id| self.look_again(id));
         }
     }
 

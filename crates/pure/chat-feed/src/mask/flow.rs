@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::find::Found;
-use super::waits;
+use super::{quotes, waits};
 
 /// What need not be looked at again goes when it is so much.
 const SPARE_BYTES: usize = 400;
@@ -84,12 +84,11 @@ impl Flow {
     /// Nobody knows when there will be more: gives what waits, but for a word that may be half of a secret, which is masked as
     /// it goes on.
     pub(super) fn pause(&mut self, look: &mut dyn Look) -> String {
-        let before = &self.text[..self.text.trim_end_matches(|char| !ends_word(char)).len()];
-        let word = &self.text[before.len().max(self.given)..];
-        if !may_be_half(word) {
+        let from = open_word(&self.text).max(self.given);
+        if !may_be_half(&self.text[from..]) {
             return self.give(true, look);
         }
-        self.text.truncate(before.len().max(self.given));
+        self.text.truncate(from);
         let given = self.give(true, look) + &label_of(HALF);
         self.is_swallowing = true;
         given
@@ -159,16 +158,12 @@ impl Flow {
 
     /// How much of what waits are whole words.
     fn last_word_end(&self) -> usize {
+        let last = open_word(&self.text).saturating_sub(self.given);
         let waits = &self.text[self.given..];
-        let last = waits
-            .char_indices()
-            .rev()
-            .find(|(_, char)| ends_word(*char));
         // What was masked before has no more to it.
         let label = waits
             .rfind("[masked: ")
             .and_then(|at| Some(at + waits[at..].find(']')? + 1));
-        let last = last.map_or(0, |(at, char)| at + char.len_utf8());
         last.max(label.unwrap_or(0))
     }
 
@@ -243,6 +238,18 @@ pub(super) const HALF: &str = "cut word";
 /// Whether a word that may go on may be half of a secret: more than the beginning of a common word.
 fn may_be_half(word: &str) -> bool {
     word.len() >= 12 || word.contains('=') || word.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+/// Where the last word of a text begins, which may go on: behind a space, or behind a letter that is a word, unless that
+/// stands in a quote which is open.
+fn open_word(text: &str) -> usize {
+    let ends = |char: char| !ends_word(char);
+    let from = text.trim_end_matches(ends).len();
+    let run = text[..from].trim_end_matches(|char: char| !char.is_whitespace());
+    match run.len() < from && quotes::opens(&text[run.len()..from]) {
+        true => run.len(),
+        false => from,
+    }
 }
 
 /// Whether a word ends with this. Of scripts without spaces each letter is one.

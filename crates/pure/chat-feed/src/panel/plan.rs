@@ -29,22 +29,19 @@ pub struct PlanView {
 /// The plan of the session: its own where it has one, else its sub-agents'. `most_steps` bounds the steps it has.
 pub fn plan(feed: &Feed, most_steps: usize) -> PlanView {
     let here = |step: &&PlanStep| feed.holds_plan(step.block);
-    let main = |step: &&PlanStep| feed.block(step.block).parent.is_none();
-    let steps = feed.plan_steps();
     let proposed = proposed(feed);
-    let newest = steps.iter().rev().filter(here).find(main);
-    let Some(newest) = newest.or_else(|| steps.iter().rev().find(here)) else {
+    let newest = feed.plan_steps.of_agent(None).find(here);
+    let Some(newest) = newest.or_else(|| feed.plan_steps().iter().rev().find(here)) else {
         return PlanView {
             proposed,
             ..PlanView::default()
         };
     };
-    let parent = feed.block(newest.block).parent;
-    let same = |step: &&PlanStep| feed.block(step.block).parent == parent;
     let mut shown = Vec::new();
     let mut n_steps = 0;
     let says = |step: &&PlanStep| !step.changes.is_empty();
-    for step in steps.iter().rev().filter(here).filter(same).filter(says) {
+    let steps = feed.plan_steps.of_agent(newest.parent);
+    for step in steps.filter(here).filter(says) {
         if n_steps < most_steps {
             shown.push(step.clone());
         }

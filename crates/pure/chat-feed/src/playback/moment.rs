@@ -245,11 +245,8 @@ impl Moment {
         let (feed, live, asked) = (&mut self.feed, way.live, way.to.asked());
         feed.session = way.history.session_after(&live.session, asked);
         feed.context = way.history.context_after(live.context, asked);
-        let n_steps = live.plan_steps.partition_point(|step| step.event < asked);
-        feed.plan_steps.truncate(n_steps);
-        let known = feed.plan_steps.len();
-        let more = live.plan_steps.get(known..n_steps).unwrap_or_default();
-        feed.plan_steps.extend_from_slice(more);
+        let n_steps = live.plan_steps().partition_point(|step| step.event < asked);
+        feed.plan_steps.go(&live.plan_steps, n_steps);
         let n_events = live.rows_of_events.len().min(asked as usize);
         feed.rows_of_events.truncate(n_events);
         let known = feed.rows_of_events.len();

@@ -112,9 +112,14 @@ impl ChatRenderer {
             let mut around = std::iter::successors(Some(id), |&id| feed.block(id).parent);
             around.any(|id| id == host)
         };
-        let take = |rows: &mut BTreeSet<BlockId>| -> BTreeSet<BlockId> {
+        let rows = || feed.rows_within(host);
+        let take = |open: &mut BTreeSet<BlockId>| -> BTreeSet<BlockId> {
+            // Little may lie within a call while thousands run beside it.
+            if feed.contains(host) && rows().nth(open.len()).is_none() {
+                return rows().filter(|id| open.remove(id)).collect();
+            }
             let within = |&id: &BlockId| id != host && is_within(id);
-            rows.extract_if(.., within).collect()
+            open.extract_if(.., within).collect()
         };
         let within = Open {
             calls: take(&mut open.calls),

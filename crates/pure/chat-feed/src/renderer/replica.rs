@@ -146,7 +146,6 @@ rest!(
     background,
     ended_behind,
     free_asks,
-    newest_plans,
     agent_hues,
     begun,
     has_ended,

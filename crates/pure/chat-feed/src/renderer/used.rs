@@ -8,7 +8,7 @@ use chat_event::payload::{PlanEntry, Usage};
 use super::ChatRenderer;
 use super::place::Place;
 use super::seen::hash;
-use crate::block::{BlockBody, BlockId, TurnIdx};
+use crate::block::{Block, BlockBody, BlockId, TurnIdx};
 use crate::feed::UsageCounted;
 use crate::projections::summary::usage::UsageNote;
 use crate::session::{MOST_STEPS_BACK, PlanChange, PlanStep};
@@ -120,17 +120,10 @@ impl ChatRenderer {
             let of_turn = self.feed.contains(id) && self.feed.block(id).turn == place.turn;
             of_turn || self.feed.holds_plan(id)
         };
-        let newest = self.newest_plans.get(&place.parent).copied();
-        let known = newest.and_then(|newest| {
-            if goes_on(&newest) {
-                return Some(newest);
-            }
-            // It is gone, or undone.
-            let steps = self.feed.plan_steps.iter().rev().take(MOST_STEPS_BACK);
-            let mut plans = steps.map(|step| step.block);
-            plans.find(|id| self.feed.block(*id).parent == place.parent && goes_on(id))
-        });
-        let before = known.map(|id| &self.feed.block(id).body);
+        // The newest may be gone, or undone.
+        let steps = self.feed.plan_steps.of_agent(place.parent);
+        let mut plans = steps.take(MOST_STEPS_BACK).map(|step| step.block);
+        let before = plans.find(goes_on).map(|id| &self.feed.block(id).body);
         let before: &[PlanEntry] = match before {
             Some(BlockBody::Plan(before)) => before,
             _ => &[],
@@ -167,12 +160,14 @@ impl ChatRenderer {
     }
 
     pub(super) fn note_plan_step(&mut self, block: BlockId, changes: Vec<PlanChange>) {
-        let parent = self.feed.block(block).parent;
-        let before = self.newest_plans.insert(parent, block);
+        let &Block { parent, turn, .. } = self.feed.block(block);
+        let before = self.feed.plan_steps.of_agent(parent).next();
         // One that changes nothing is told again in a row that may outlive the one before it.
-        if !changes.is_empty() || before != Some(block) {
+        if !changes.is_empty() || before.is_none_or(|before| before.block != block) {
             self.feed.plan_steps.push(PlanStep {
                 block,
+                parent,
+                turn,
                 event: self.event,
                 at_ms: self.now_ms,
                 changes,

@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 use chat_normalize::open_hands_event;
 
 use crate::follow::document::is_settled;
-use crate::follow::file::{Facts, Followed, says_gone};
+use crate::follow::file::{Facts, Followed};
 use crate::follow::store;
+use crate::says_gone;
 
 /// The longest file that is read.
 const MOST_BYTES: u64 = chat_event::jsonl::MAX_LINE_BYTES as u64;

@@ -15,7 +15,7 @@ use chat_event::{ChatEvent, stable_hash};
 use chat_normalize::Dialect;
 
 use super::{News, PutOff, Reading, Told};
-use crate::follow::file::says_gone;
+use crate::says_gone;
 
 /// More sessions than this are not looked at.
 const MOST_SESSIONS: usize = 50_000;

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use super::{Folder, Seen, Tree};
 use crate::follow::QUIET;
 use crate::follow::agent::{Agent, Role};
-use crate::follow::file::{Facts, says_gone};
+use crate::follow::file::Facts;
 use crate::follow::owners::{Owner, root_of};
 use crate::pipe::now_ms;
+use crate::says_gone;
 
 impl Tree {
     /// Adds the files that were listed, each with its session. `is_told` is whether a file was told as a session's own

@@ -18,8 +18,9 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::follow::file::{Facts, Followed, says_gone};
+use crate::follow::file::{Facts, Followed};
 use crate::follow::store;
+use crate::says_gone;
 
 /// The longest file that is read at once.
 const MOST_BYTES: u64 = chat_event::jsonl::MAX_LINE_BYTES as u64;

@@ -9,8 +9,8 @@ use chat_normalize::Dialect;
 
 use super::{Folders, Held, Look, Shelf, note_seen};
 use crate::follow::STEP;
-use crate::follow::file::says_gone;
 use crate::follow::store::{News, PAUSE, PutOff, Reading, RestsMs, Store, Told, settle};
+use crate::says_gone;
 
 impl<S: Shelf> Store for Folders<S> {
     fn dialect(&self) -> Dialect {
