@@ -8,10 +8,6 @@ use crate::block::BlockId;
 /// A hash and a row, the lowest byte first.
 const ENTRY_BYTES: usize = 8 + 4;
 
-/// So few are left as they came: a short log is at its end before its first rows are shown, and sorting is no part of what
-/// is fetched for those.
-const FEW: usize = 8_192;
-
 /// Rows by the hashes of ids.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RowsOfIds {
@@ -37,15 +33,12 @@ impl RowsOfIds {
         self.settled.get(at.ok()?).map(row_in)
     }
 
-    /// No more come: many take less sorted.
+    /// No more come: they take less.
     pub(super) fn settle(&mut self) {
-        if self.newest.len() > FEW {
-            self.settled = self.sorted();
-            self.newest = ByHash::default();
-        }
+        self.settled = self.sorted();
+        self.newest = ByHash::default();
     }
 
-    #[inline(never)]
     fn sorted(&self) -> Vec<[u8; ENTRY_BYTES]> {
         #[allow(clippy::disallowed_methods, reason = "they are sorted")]
         let newest = self.newest.iter().map(|(&hash, &row)| entry(hash, row));
@@ -114,9 +107,8 @@ mod tests {
         let mut rows = RowsOfIds::default();
         let hash_of = |n: u32| u64::from(n).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut expected = std::collections::BTreeMap::new();
-        const N: u32 = FEW as u32;
         for round in 0..4_u32 {
-            for n in (round * N)..(round * N + 2 * N) {
+            for n in (round * 50)..(round * 50 + 100) {
                 rows.insert(hash_of(n), BlockId(n + round));
                 expected.insert(n, BlockId(n + round));
             }
@@ -126,7 +118,7 @@ mod tests {
                 2 => rows = handed_over(&handed_over(&rows)),
                 _ => {}
             }
-            for n in 0..8 * N {
+            for n in 0..400 {
                 assert_eq!(rows.get(hash_of(n)), expected.get(&n).copied(), "{n}");
             }
         }
