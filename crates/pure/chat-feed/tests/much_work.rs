@@ -27,6 +27,17 @@ fn replayed(events: &[ChatEvent]) -> ChatRenderer {
     renderer
 }
 
+/// All of them arranged at once.
+fn arranged(events: &[ChatEvent]) -> (ChatRenderer, Arrangement) {
+    let (mut renderer, mut patches) = (ChatRenderer::new(), Vec::new());
+    for event in events {
+        renderer.apply(event, &mut patches);
+    }
+    let mut arrangement = Arrangement::new(Mode::default());
+    arrangement.apply(renderer.feed(), &patches, &mut Vec::new());
+    (renderer, arrangement)
+}
+
 #[test]
 fn very_many_parts_of_one_response_are_taken_back() {
     const N: u32 = 300_000;
@@ -229,13 +240,8 @@ fn very_many_hidden_blocks_have_the_row_that_stands_for_them() {
     for event in events.iter_mut().skip(1) {
         event.parent_tool_call_id = Some("c0".to_owned());
     }
-    let (mut renderer, mut patches) = (ChatRenderer::new(), Vec::new());
-    for event in &events {
-        renderer.apply(event, &mut patches);
-    }
+    let (renderer, arrangement) = arranged(&events);
     let feed = renderer.feed();
-    let mut arrangement = Arrangement::new(Mode::default());
-    arrangement.apply(feed, &patches, &mut Vec::new());
     let blocks: Vec<_> = feed.rows().map(|block| block.id).skip(1).collect();
     assert!(blocks.len() >= N && arrangement.shown(feed).count() <= 2);
     let rows = arrangement.nearest_of_each(feed, &blocks);
@@ -316,13 +322,8 @@ fn very_many_agents_have_plans() {
     for (nth, event) in events.iter_mut().enumerate() {
         event.id = format!("e{nth}");
     }
-    let (mut renderer, mut patches) = (ChatRenderer::new(), Vec::new());
-    for event in &events {
-        renderer.apply(event, &mut patches);
-    }
+    let (renderer, arrangement) = arranged(&events);
     let feed = renderer.feed();
-    let mut arrangement = Arrangement::new(Mode::default());
-    arrangement.apply(feed, &patches, &mut Vec::new());
     let rows = feed.rows();
     let plans: Vec<_> = rows
         .filter(|row| matches!(row.body, BlockBody::Plan(_)))
