@@ -308,6 +308,10 @@ impl Context {
         self.large.borrow_mut().clear();
         self.diffs.forget();
         self.sound_due.set(None);
+        self.drawn_events.set(0);
+        if let Some(speaker) = &*self.speaker.borrow() {
+            speaker.forget();
+        }
         self.waiting.borrow_mut().clear();
         self.answering.forget();
         self.new_since.set(None);

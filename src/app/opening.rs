@@ -106,6 +106,10 @@ impl Page {
             None => dom::remove_attribute(&self.feed, "start-at"),
         }
         let was_local = matches!(self.state.open.get_untracked(), Open::Local(_));
+        if matches!(open, Open::Local(_)) {
+            // Files are looked at before they are read: what is still read by then would be told as theirs.
+            dom::call_method(&self.feed, "clear");
+        }
         self.show(open.clone());
         if !matches!(open, Open::Session(_)) {
             dom::remove_attribute(&self.feed, "session");

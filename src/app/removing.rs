@@ -86,6 +86,8 @@ impl Page {
     fn ask_about(&self, named: Vec<Named>, beside: Option<String>) {
         let state = self.state;
         if state.may_remove.get_untracked() && !named.is_empty() {
+            // What is said next is said also where it is the same.
+            state.removed.set(String::new());
             state.removing.set(Some(Asked {
                 sessions: named,
                 step: Step::Asking,

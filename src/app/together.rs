@@ -1,5 +1,6 @@
 //! Several sessions beside each other: each is a feed of its own, with its own order, its own place and its own end.
 
+use chat_feed::marks;
 use chat_feed::sessions::Row;
 use leptos::ev;
 use leptos::html::{button, custom, div, section, span};
@@ -44,7 +45,8 @@ fn column(page: PageRef, state: State, id: String) -> impl IntoView {
         Memo::new(move |_| {
             state.rows.with(|rows| {
                 let row = rows.get(&id);
-                row.map_or_else(|| id.clone(), |row| row.name(&clock::day_and_time))
+                let name = row.map_or_else(|| id.clone(), |row| row.name(&clock::day_and_time));
+                marks::written_out(&name)
             })
         })
     };

@@ -79,6 +79,15 @@ impl Announcer {
         }
     }
 
+    /// Another session: nothing is said of the one before, and what was said of it can be read nowhere.
+    pub(crate) fn forget(&self) {
+        self.running.borrow_mut().clear();
+        self.waiting.borrow_mut().clear();
+        for region in [&self.region, &self.alert] {
+            region.set_text_content(None);
+        }
+    }
+
     /// Hears of a new row wherever the reader is, scrolled away or at an earlier moment: where it waits for them the agent
     /// stands still.
     pub(crate) fn alert(&self, block: &Block) {

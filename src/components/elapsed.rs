@@ -50,7 +50,7 @@ fn since(
     };
     let passed = move || {
         let now_ms = moment_ms().unwrap_or_else(clock::server_ms);
-        u64::try_from(now_ms - from_ms).unwrap_or_default()
+        u64::try_from(now_ms.saturating_sub(from_ms)).unwrap_or_default()
     };
     let now = ArcRwSignal::new(passed());
     let mounted = Arc::new(AtomicBool::new(true));

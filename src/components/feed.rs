@@ -301,6 +301,10 @@ impl FeedView {
         self.is_closed.set(true);
         // Who waits for an answer of a script holds the view: no frame draws into what is gone.
         self.context.store.on_dirty(|| {}, || {});
+        // Nor is anything saved or fetched for it.
+        self.context.export.leave();
+        self.context.wholes.forget();
+        self.context.search_by(None);
         self.listeners.borrow_mut().clear();
         self.list.close();
         self.above.take();

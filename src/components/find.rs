@@ -219,7 +219,11 @@ impl Context {
     pub(super) fn forget_found(&self) {
         self.find.current.set(None);
         self.find.came_from.set(None);
+        self.find.sought.set(None);
+        self.find.unseen.set(false);
         self.find.marks.clear();
+        // What is elsewhere is another log, however few events it has yet.
+        self.forget_asked();
         // The next may have as many rows, and as much to be found.
         self.find.marks.ask_anew();
     }

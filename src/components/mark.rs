@@ -19,7 +19,7 @@ pub(crate) fn interrupt(feed: &Feed, block: &Block, reason: &str) -> AnyView {
     let started_ms = feed.turn(block.turn).started_ms;
     let after = started_ms
         .zip(block.at_ms)
-        .and_then(|(from, to)| u64::try_from(to - from).ok())
+        .and_then(|(from, to)| u64::try_from(to.saturating_sub(from)).ok())
         .and_then(units::told_duration)
         .map(|took| format!(" after {took}"))
         .unwrap_or_default();

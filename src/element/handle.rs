@@ -120,7 +120,9 @@ impl Feed for FeedElement {
 
     fn load(&self, files: Vec<(String, Blob)>) {
         self.forget_named();
-        self.begin_reading();
+        if !self.begin_reading() {
+            return;
+        }
         *self.origin.borrow_mut() = Some(Origin::Files(files.clone()));
         if let [(_, file)] = files.as_slice() {
             let running = replay::of_file(file.clone(), self.limits(), self.sink());

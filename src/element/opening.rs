@@ -44,7 +44,9 @@ impl FeedElement {
             )
         };
         if let Some(src) = src {
-            self.begin_reading();
+            if !self.begin_reading() {
+                return;
+            }
             let token = self.token.borrow().clone().filter(|_| {
                 // The token is for the server the page came from and for no other.
                 location::resolve(&src).is_some_and(|address| location::is_same_origin(&address))
@@ -58,7 +60,9 @@ impl FeedElement {
             *self.running.borrow_mut() = Some(running);
             self.attend();
         } else if let Some(session) = session {
-            self.begin();
+            if !self.begin() {
+                return;
+            }
             let token = self.token.borrow().clone();
             self.asked_with.borrow_mut().clone_from(&token);
             let Some(server) = Server::new(endpoint.as_deref(), token) else {
@@ -131,7 +135,8 @@ impl FeedElement {
 
     /// Empties the feed for another session; false where who heard of that had one begin.
     pub(super) fn begin(&self) -> bool {
-        self.n_begun.set(self.n_begun.get().wrapping_add(1));
+        let begun = self.n_begun.get().wrapping_add(1);
+        self.n_begun.set(begun);
         self.running.borrow_mut().take();
         self.retry.borrow_mut().take();
         self.answers_to.borrow_mut().take();
@@ -158,12 +163,16 @@ impl FeedElement {
             return false;
         }
         self.tell_facts(<[String; 3]>::default());
-        true
+        self.n_begun.get() == begun
     }
 
-    /// A log is read from its top; following it would mount every row on the way to its end.
-    pub(super) fn begin_reading(&self) {
-        self.begin();
+    /// Empties the feed for a log that is read from its top: following it would mount every row on the way to its end. False
+    /// as of `begin`.
+    pub(super) fn begin_reading(&self) -> bool {
+        if !self.begin() {
+            return false;
+        }
+        let begun = self.n_begun.get();
         self.view.keep_room(true);
         self.reading_since_ms.set(frame::now_ms());
         self.progress_told_ms.set(0.0);
@@ -171,6 +180,7 @@ impl FeedElement {
         self.heard.set(false);
         self.view.set_following(false);
         self.set_connection("replay", "Replay");
+        self.n_begun.get() == begun
     }
 
     /// Takes all rows out, and from the list at once: the names of rows are given anew from here on.

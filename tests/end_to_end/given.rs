@@ -238,6 +238,45 @@ fn what_is_said_last_is_shown() {
 }
 
 #[test]
+fn what_a_listener_opens_is_shown_and_not_what_it_heard_of() {
+    let files = vec![
+        ("/log", log_of("asked", N_EVENTS)),
+        ("/other", log_of("other", 3 * N_EVENTS)),
+    ];
+    on_stage("given_listener", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        for opens in [
+            "feed.setAttribute('src', '/log')",
+            "feed.setAttribute('session', 'none')",
+            "feed.load(new File([log], 'log.jsonl'))",
+        ] {
+            for (name, when) in [
+                ("af-state", "event.detail.state === 'loading'"),
+                ("af-session", "true"),
+            ] {
+                tab.run(&format!(
+                    "{TEXT} const other = await (await fetch('/other')).text();
+                     const feed = __test.feed(); feed.removeAttribute('src'); feed.removeAttribute('session');
+                     feed.load(new File([other], 'first.jsonl')); await __test.rest();
+                     const hear = (event) => {{ if (!({when})) return; feed.removeEventListener('{name}', hear);
+                         feed.load(new File([other.replaceAll('cargo', 'quokka')], 'theirs.jsonl')); }};
+                     feed.addEventListener('{name}', hear); {opens};
+                     await __test.frames(3); await __test.rest(); await __test.sleep(300);"
+                ))
+                .await;
+                let shown: (String, usize) = tab
+                    .eval("[__test.feed().state, __test.feed().serializeRows().split('quokka').length]")
+                    .await;
+                assert!(
+                    shown.0 == "ready" && shown.1 > 1,
+                    "{opens}, {name}: {shown:?}"
+                );
+            }
+        }
+    });
+}
+
+#[test]
 fn events_that_are_none_show_nothing_and_say_nothing() {
     let files = vec![("/log", log_of("none", N_EVENTS))];
     on_stage("given_none", FEED, files, async |stage| {

@@ -259,3 +259,47 @@ fn what_ends_or_waits_is_spoken_and_what_streams_is_not() {
         assert!(!heard.iter().any(again), "{heard:?}");
     });
 }
+
+/// What is given in one piece replaces what was there within one frame.
+#[test]
+fn a_request_of_the_next_session_is_spoken_of_and_nothing_of_the_one_before_stays() {
+    on_stage("heard_next", FEED, vec![], async |stage| {
+        let tab = &stage.tab;
+        let ask = |session: &str, n_before: u32, tool: &str| {
+            let chunk = |n: u32| {
+                event(
+                    &format!("{session}{n}"),
+                    "user_message",
+                    &json!({"text": format!("{n}")}),
+                )
+            };
+            let asked = json!({"requestId": "p", "toolName": tool, "args": {"command": "rm"}});
+            let mut events: Vec<Value> = (0..n_before).map(chunk).collect();
+            events.push(event(&format!("{session}p"), "permission_request", &asked));
+            for event in &mut events {
+                event["sessionId"] = json!(session);
+            }
+            json!(events)
+        };
+        let alert = "__test.one('[role=alert]').textContent";
+        tab.run(&format!(
+            "__test.feed().events = {}",
+            ask("first", 9, "Bash")
+        ))
+        .await;
+        let said = |tool: &str| format!("{alert} === '{tool} waits for permission'");
+        tab.wait_for("the first", SHORT, &said("Bash")).await;
+        // It has fewer events than were drawn of the first.
+        tab.run(&format!(
+            "__test.feed().events = {}",
+            ask("second", 1, "Write")
+        ))
+        .await;
+        tab.wait_for("the second", SHORT, &said("Write")).await;
+        tab.run("__test.feed().clear(); await __test.rest()").await;
+        let left: String = tab
+            .eval("__test.all('[role=alert], [role=log]').map((it) => it.textContent).join('')")
+            .await;
+        assert_eq!(left, "");
+    });
+}

@@ -105,6 +105,29 @@ fn what_was_printed_is_seen_as_a_terminal_shows_it() {
 }
 
 #[test]
+fn a_link_whose_text_names_its_host_elsewhere_than_at_its_begin_says_where_it_leads() {
+    on_stage("terminal_hosts", FEED, vec![], async |stage| {
+        let link =
+            |to: &str, text: &str| format!("\u{1b}]8;;{to}\u{1b}\\{text}\u{1b}]8;;\u{1b}\\\n");
+        let printed = [
+            link("https://docs.rs/serde", "docs.rs/serde"),
+            link("https://docs.rs/serde", "https://docs.rs"),
+            link("https://docs.rs/serde", "the docs"),
+            link("https://a.example/", "https://bank.example/?a.example"),
+            link("https://a.example/", "https://a.example.bank.example/"),
+        ];
+        tell(&stage, "hosts", &[&printed.concat()], true).await;
+        let hosts: Vec<Option<String>> = stage
+            .tab
+            .eval("__test.all('.terminal__link').map((link) => link.dataset.host ?? null)")
+            .await;
+        let hosts: Vec<_> = hosts.iter().map(Option::as_deref).collect();
+        let elsewhere = Some("a.example");
+        assert_eq!(hosts, [None, None, Some("docs.rs"), elsewhere, elsewhere]);
+    });
+}
+
+#[test]
 fn in_any_pieces_it_shows_the_same() {
     on_stage("terminal_pieces", FEED, vec![], async |stage| {
         tell(&stage, "whole", &[PRINTED], false).await;

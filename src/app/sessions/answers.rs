@@ -6,6 +6,7 @@
 use std::rc::Rc;
 
 use chat_feed::choices::Choice;
+use chat_feed::marks;
 use chat_feed::sessions::{Row, Whole};
 use leptos::attr::Attribute;
 use leptos::ev;
@@ -148,7 +149,8 @@ fn group(list: List, fitting: Fitting, row: &Rc<Row>) -> impl IntoView + use<> {
                     );
                 }
             };
-            press_button(answer.label, nth == 0, progress, press).attr("title", answer.more)
+            press_button(answer.label, nth == 0, progress, press)
+                .attr("title", answer.more.as_deref().map(marks::written_out))
         });
         all.collect_view()
     });
@@ -168,7 +170,10 @@ fn group(list: List, fitting: Fitting, row: &Rc<Row>) -> impl IntoView + use<> {
         .attr("role", "group")
         .attr(
             "aria-label",
-            format!("Answer {}", row.name(&clock::day_and_time)),
+            format!(
+                "Answer {}",
+                marks::written_out(&row.name(&clock::day_and_time))
+            ),
         )
         .attr("data-kind", kind)
         .attr("data-fits", fits)

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use chat_feed::marks;
 use chat_feed::sessions::{Pace, Row, State};
 use chat_feed::units;
 use leptos::html::{div, span};
@@ -221,7 +222,7 @@ pub(super) fn local(session: &LocalSession, look: &Look) -> AnyView {
     let (title, by, changed_ms) = session.told();
     let name = span().class("session__title").child(seen::text(title));
     let by = span().class("session__by").child(seen::text(by));
-    let outer = outer(look).attr("title", session.name.clone());
+    let outer = outer(look).attr("title", marks::written_out(&session.name));
     let state = match (session.failed, &session.row().outcome) {
         (true, _) => Some(State::Failed),
         (false, Some(_)) => Some(session.row().state(look.now_ms)),

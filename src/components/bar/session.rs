@@ -36,7 +36,7 @@ pub(super) fn bar(ctx: Ctx, context: &Rc<Context>, state: &BarState) -> AnyView 
     let elapsed = session
         .first_ms
         .zip(session.last_ms)
-        .and_then(|(first, last)| u64::try_from(last - first).ok())
+        .and_then(|(first, last)| u64::try_from(last.saturating_sub(first)).ok())
         .filter(|ms| *ms >= 1_000)
         .map(units::duration);
     let elapsed = match session.works() {

@@ -1,5 +1,6 @@
 //! Lines of an output in the theme's colours.
 
+use chat_feed::link::Target;
 use chat_feed::terminal::contrast::{Look, Paint};
 use chat_feed::terminal::{Line, Run, Terminal};
 use chat_feed::units;
@@ -63,9 +64,11 @@ fn run_view(terminal: &Terminal, run: &Run, text: &str) -> AnyView {
     let Some(url) = terminal.link(run) else {
         return shown;
     };
-    let host = url.split('/').nth(2).unwrap_or_default().to_owned();
     // A text that names another place than it leads to does not hide where that is.
-    let host = (!text.contains(&host)).then_some(host);
+    let host = match Target::of(url) {
+        Target::Link(link) => (!link.is_shown_by(text)).then_some(link.host),
+        Target::Path | Target::Text => None,
+    };
     a().class("terminal__link")
         .attr("href", url.to_string())
         .attr("title", url.to_string())

@@ -38,7 +38,7 @@ enum Command {
     ///
     /// Prints the address with its token. Only this machine can reach it, unless --listen says otherwise.
     #[command(
-        after_help = "Each option can stand in turnreel.toml in the data folder under its name, and in the environment as TURNREEL_ and its name. Options count before the environment, and that before the file; `turnreel config` tells what counts."
+        after_help = "Options can stand in turnreel.toml in the data folder under their names, but for --data, --config and --ready-json; those whose variable is named above also in the environment. Options count before the environment, and that before the file; `turnreel config` tells what counts."
     )]
     Serve(Box<serve::Args>),
     /// Tell how the server would be set up, and where each setting is from.

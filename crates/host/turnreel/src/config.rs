@@ -1,8 +1,10 @@
 //! How the server is set up: options, else the environment, else a file, else what is built in.
 //!
 //! The file is TOML. Its keys are the names of the options (`rate = 500`, `host = ["feed.example.org"]`), so what an option may
-//! be is said in one place: a key becomes an option that nobody gave. The file is `turnreel.toml` in the data folder where it
+//! be is said in one place: a key becomes an option that nobody gave (`keys`). The file is `turnreel.toml` in the data folder where it
 //! is there, or the one that `--config` names.
+
+mod keys;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -25,12 +27,6 @@ const FILE_BYTES: u64 = 1024 * 1024;
 
 /// The commands that are set up so.
 const COMMANDS: &[&str] = &["watch", "serve", "config", "restore", "remove"];
-
-/// The command that has the options of all of these.
-const WIDEST: &str = "watch";
-
-/// Options that stand for one start.
-const NOT_IN_A_FILE: &[&str] = &["config", "ready-json", "help", "version"];
 
 /// The command line with what the file adds to it.
 pub(crate) struct Given {
@@ -92,20 +88,19 @@ pub(crate) fn read(program: &Command, args: Vec<OsString>) -> Result<Given, Stri
     let table = load(&path).map_err(within)?;
     let mut added = Vec::new();
     for (key, value) in &table {
-        let wide = program.find_subcommand(WIDEST);
-        if option(command, key).is_none() && wide.is_some_and(|wide| option(wide, key).is_some()) {
+        if !keys::is_setting(program, key, is_named) {
+            return Err(within(keys::why_none(program, key, value)));
+        }
+        let Some(arg) = keys::option(command, key) else {
             // What another of these commands goes by.
             continue;
-        }
-        let arg = option(command, key)
-            .filter(|arg| is_named || arg.get_id() != "data")
-            .ok_or_else(|| within(format!("`{key}` is no option of `turnreel serve`")))?;
+        };
         let id = arg.get_id().as_str();
         let source = given.value_source(id);
         if let Some(ValueSource::CommandLine | ValueSource::EnvVariable) = source {
             continue;
         }
-        let words = words(arg, key, value).map_err(within)?;
+        let words = keys::words(arg, key, value).map_err(within)?;
         added.extend(words.into_iter().map(OsString::from));
         read.from_file.insert(id.to_owned());
     }
@@ -160,24 +155,9 @@ pub(crate) fn asks_to_mask(data: &Path) -> bool {
     let path = data.join(FILE_NAME);
     chat_capture::may_be_there(&path)
         && load(&path).map_or(true, |table| match table.get("mask") {
-            Some(value) => switch(value).unwrap_or(true),
+            Some(value) => keys::switch(value).unwrap_or(true),
             None => false,
         })
-}
-
-/// Whether a switch is on, as the file may say it: as TOML does, or in the words that a variable takes.
-fn switch(value: &Value) -> Option<bool> {
-    let word = match value {
-        Value::Boolean(is_on) => return Some(*is_on),
-        Value::Integer(number) => number.to_string(),
-        Value::String(word) => word.to_ascii_lowercase(),
-        _ => return None,
-    };
-    match &*word {
-        "1" | "yes" | "true" | "on" => Some(true),
-        "0" | "no" | "false" | "off" => Some(false),
-        _ => None,
-    }
 }
 
 fn load(path: &Path) -> Result<Table, String> {
@@ -189,40 +169,6 @@ fn load(path: &Path) -> Result<Table, String> {
         return Err(format!("it is over the limit of {FILE_BYTES} bytes"));
     }
     text.parse().map_err(|why: toml::de::Error| why.to_string())
-}
-
-/// The option that a key means.
-fn option<'c>(command: &'c Command, key: &str) -> Option<&'c Arg> {
-    let name = key.replace('_', "-");
-    let mut args = command.get_arguments();
-    let arg = args.find(|arg| arg.get_long() == Some(&name))?;
-    (!NOT_IN_A_FILE.contains(&name.as_str())).then_some(arg)
-}
-
-/// The value as it would be given as an option.
-fn words(arg: &Arg, key: &str, value: &Value) -> Result<Vec<String>, String> {
-    let name = arg.get_long().unwrap_or_default();
-    let is_flag = matches!(arg.get_action(), ArgAction::SetTrue);
-    let wrong = |expected: &str| Err(format!("`{key}`: expected {expected}"));
-    let word = |value: &Value| match value {
-        Value::String(text) => Some(format!("--{name}={text}")),
-        Value::Integer(number) => Some(format!("--{name}={number}")),
-        _ => None,
-    };
-    match value {
-        value if is_flag => match switch(value) {
-            Some(is_on) => Ok(is_on.then(|| format!("--{name}")).into_iter().collect()),
-            None => wrong("true or false"),
-        },
-        Value::Array(items) if matches!(arg.get_action(), ArgAction::Append) => {
-            let words: Option<Vec<_>> = items.iter().map(word).collect();
-            words.map_or_else(|| wrong("a list of texts"), Ok)
-        }
-        value => match word(value) {
-            Some(word) => Ok(vec![word]),
-            None => wrong("a text or a whole number"),
-        },
-    }
 }
 
 /// `turnreel config`: what counts, and where each is from, as a file that says the same.
@@ -239,7 +185,7 @@ pub(crate) fn command(program: &Command, read: &Given) -> ExitCode {
     };
     for arg in command.get_arguments() {
         let Some(name) = arg.get_long() else { continue };
-        if !NOT_IN_A_FILE.contains(&name) {
+        if !keys::OF_ONE_START.contains(&name) {
             text.push_str(&line(arg, name, given, read));
         }
     }

@@ -212,6 +212,7 @@ pub(crate) fn why_not_opened(dir: &Path, why: &chat_store::Error) -> String {
             None => why.to_string(),
         },
         chat_store::Error::DiskFull => format!("{why}: {}", dir.display()),
+        _ if dir.is_file() => format!("{} is a file, and no folder", dir.display()),
         _ => why.to_string(),
     }
 }

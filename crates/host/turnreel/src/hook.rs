@@ -7,7 +7,7 @@ use std::sync::Arc;
 use chat_capture::{Asked, RewriteAll};
 use chat_event::ChatEvent;
 use chat_feed::mask::LiveMasker;
-use clap::builder::FalseyValueParser;
+use clap::builder::BoolishValueParser;
 
 use crate::config;
 use crate::data_dir;
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     server: EndpointArgs,
 
     /// Mask secrets before they are kept or sent; so it is where turnreel.toml in the data folder says `mask = true`.
-    #[arg(long, env = "TURNREEL_MASK", value_parser = FalseyValueParser::new())]
+    #[arg(long, env = "TURNREEL_MASK", value_parser = BoolishValueParser::new())]
     mask: bool,
 }
 

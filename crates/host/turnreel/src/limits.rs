@@ -2,7 +2,7 @@
 
 use crate::doors;
 use crate::state::Settings;
-use clap::builder::FalseyValueParser;
+use clap::builder::BoolishValueParser;
 
 /// One full ring and the frames made of it fit: else who follows a busy session were always behind.
 const LEAST_MIB_OF_RINGS: i64 = 32;
@@ -41,7 +41,7 @@ pub(crate) struct LimitArgs {
     ring_mib: u16,
 
     /// Take bodies compressed with gzip, up to the same size once unpacked.
-    #[arg(long, env = "TURNREEL_GZIP_BODIES", value_parser = FalseyValueParser::new())]
+    #[arg(long, env = "TURNREEL_GZIP_BODIES", value_parser = BoolishValueParser::new())]
     gzip_bodies: bool,
 }
 

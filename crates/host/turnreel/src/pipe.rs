@@ -11,7 +11,7 @@ use std::time::Duration;
 use chat_capture::{Dialect, Endpoint, FindEndpoint, Outcome, Pipe, Rewrite};
 use chat_event::{ChatEvent, bodies};
 use chat_feed::mask::LiveMasker;
-use clap::builder::FalseyValueParser;
+use clap::builder::BoolishValueParser;
 
 use crate::cli::DataArg;
 use crate::config;
@@ -44,7 +44,7 @@ pub(crate) struct Args {
 
     /// Mask secrets before they are kept or sent; so it is where turnreel.toml in the data folder says `mask = true`. What is
     /// passed on stays as it is.
-    #[arg(long, env = "TURNREEL_MASK", value_parser = FalseyValueParser::new())]
+    #[arg(long, env = "TURNREEL_MASK", value_parser = BoolishValueParser::new())]
     mask: bool,
 
     /// Wait at the end so many seconds for a server that takes nothing; what it has not taken then is sent later.

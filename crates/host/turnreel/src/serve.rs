@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use chat_capture::Found;
 use chat_store::{Options, Store};
-use clap::builder::FalseyValueParser;
+use clap::builder::BoolishValueParser;
 use tokio::task::JoinHandle;
 use tracing::level_filters::LevelFilter;
 
@@ -63,7 +63,7 @@ pub(crate) struct Args {
     ready_json: bool,
 
     /// Begin an empty data folder without the example sessions.
-    #[arg(long, env = "TURNREEL_NO_EXAMPLES", value_parser = FalseyValueParser::new())]
+    #[arg(long, env = "TURNREEL_NO_EXAMPLES", value_parser = BoolishValueParser::new())]
     no_examples: bool,
 
     /// When events are made to survive a power failure; they survive a crash of the server in any case.
@@ -89,7 +89,7 @@ pub(crate) struct Args {
     public_url: Option<String>,
 
     /// Mask secrets before they are stored. What is masked is gone: nobody can read it again. Names and addresses stay.
-    #[arg(long, env = "TURNREEL_MASK", value_parser = FalseyValueParser::new())]
+    #[arg(long, env = "TURNREEL_MASK", value_parser = BoolishValueParser::new())]
     mask: bool,
 
     #[command(flatten)]

@@ -16,7 +16,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use chat_capture::{Agent, Follow, FollowSettings, Found, Place, places};
-use clap::builder::FalseyValueParser;
+use clap::builder::BoolishValueParser;
 use tokio::sync::oneshot;
 
 use crate::masking;
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     skip: Vec<Agent>,
 
     /// Do not open the page in a browser.
-    #[arg(long, env = "TURNREEL_NO_OPEN", value_parser = FalseyValueParser::new())]
+    #[arg(long, env = "TURNREEL_NO_OPEN", value_parser = BoolishValueParser::new())]
     no_open: bool,
 
     #[command(flatten)]

@@ -75,8 +75,14 @@ impl Target {
 }
 
 impl Link {
-    /// Whether a label already shows where the link leads.
-    pub(crate) fn is_shown_by(&self, label: &str) -> bool {
+    /// Whether a label already shows where the link leads: it begins with the host, behind the scheme or without it.
+    ///
+    /// ```
+    /// use chat_feed::link::Target;
+    /// let Target::Link(link) = Target::of("https://docs.rs/serde") else { panic!() };
+    /// assert!(link.is_shown_by("docs.rs/serde") && !link.is_shown_by("elsewhere.example/docs.rs"));
+    /// ```
+    pub fn is_shown_by(&self, label: &str) -> bool {
         let label = label.trim();
         let rest = ["http://", "https://", "mailto:"]
             .iter()

@@ -117,9 +117,31 @@ fn a_file_that_says_what_is_no_option_stops_the_start() {
         ("rate = [1]\n", "`rate`: expected a text or a whole number"),
         ("gzip-bodies = 2\n", "`gzip-bodies`: expected true or false"),
         ("mask = \"maybe\"\n", "`mask`: expected true or false"),
-        ("ready-json = true\n", "`ready-json` is no option"),
+        (
+            "hots = \"a.example\"\n",
+            "`hots` is no option of `turnreel serve`; a similar one is `host`",
+        ),
+        (
+            "[serve]\nrate = 1\n",
+            "`[serve]` is no option: all of them stand at the top",
+        ),
+        (
+            "ready-json = true\n",
+            "`ready-json` is for the command line alone",
+        ),
+        (
+            "config = \"/elsewhere\"\n",
+            "`config` is for the command line alone",
+        ),
         // It lies in the folder that it would name.
-        ("data = \"/elsewhere\"\n", "`data` is no option"),
+        (
+            "data = \"/elsewhere\"\n",
+            "`data` cannot stand in the data folder itself",
+        ),
+        // What another command asks who types it.
+        ("yes = true\n", "`yes` is for the command line alone"),
+        ("force = true\n", "`force` is for the command line alone"),
+        ("all = true\n", "`all` is for the command line alone"),
         ("rate = \n", "could not read"),
     ] {
         std::fs::write(dir.path().join("turnreel.toml"), file).unwrap();
@@ -132,6 +154,22 @@ fn a_file_that_says_what_is_no_option_stops_the_start() {
     }
     let output = config(dir.path(), &[], &["--config", "/nowhere/at/all.toml"]);
     assert_eq!(output.status.code(), Some(2));
+}
+
+/// A word that is neither yes nor no is not taken for one of them.
+#[test]
+fn a_switch_of_the_environment_that_says_neither_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in [
+        "TURNREEL_MASK",
+        "TURNREEL_NO_EXAMPLES",
+        "TURNREEL_GZIP_BODIES",
+    ] {
+        let output = config(dir.path(), &[(name, "maybe")], &[]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("'maybe'") && said.contains(name), "{said}");
+    }
 }
 
 #[test]
