@@ -265,7 +265,7 @@ fn what_a_listener_opens_is_shown_and_not_what_it_heard_of() {
                 ))
                 .await;
                 let shown: (String, usize) = tab
-                    .eval("[__test.feed().state, __test.feed().serializeRows().split('quokka').length]")
+                    .eval("__test.feed().serializeRows().then((rows) => [__test.feed().state, rows.split('quokka').length])")
                     .await;
                 assert!(
                     shown.0 == "ready" && shown.1 > 1,
