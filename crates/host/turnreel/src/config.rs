@@ -1,8 +1,8 @@
 //! How the server is set up: options, else the environment, else a file, else what is built in.
 //!
 //! The file is TOML. Its keys are the names of the options (`rate = 500`, `host = ["feed.example.org"]`), so what an option may
-//! be is said in one place: a key becomes an option that nobody gave (`keys`). The file is `turnreel.toml` in the data folder where it
-//! is there, or the one that `--config` names.
+//! be is said in one place: a key becomes an option that nobody gave (`keys`). The file is `turnreel.toml` in the data folder
+//! where it is there, or the one that `--config` names.
 
 mod keys;
 

@@ -36,15 +36,15 @@ fn name_of(key: &str) -> String {
 
 /// Why a key may not stand in the file.
 pub(super) fn why_none(program: &Command, key: &str, value: &Value) -> String {
-    let of_commands = COMMANDS.iter().any(|name| {
-        let command = program.find_subcommand(name);
-        command.is_some_and(|command| option(command, key).is_some())
-    });
     if name_of(key) == "data" {
         return format!(
             "`{key}` cannot stand in the data folder itself: --data and TURNREEL_DATA say where that is"
         );
     }
+    let of_commands = COMMANDS.iter().any(|name| {
+        let command = program.find_subcommand(name);
+        command.is_some_and(|command| option(command, key).is_some())
+    });
     if of_commands || OF_ONE_START.contains(&&*name_of(key)) {
         return format!("`{key}` is for the command line alone");
     }
