@@ -72,14 +72,13 @@ fn here(context: &Context) -> Option<Chapter> {
     let n_events = context.store.player(|player| player.n_events());
     context.store.whole(|feed, _| {
         context.store.stops(|stops| {
-            let of = stops.chapters().nth(1).map(|_| stops.chapters().count())?;
+            let chapters = stops.chapters();
             // What stands before the first prompt is of its chapter.
-            let shown = stops.chapter_at(n_events);
-            let shown = shown.or_else(|| stops.chapters().next())?;
-            let before = stops.chapters().filter(|other| other.event < shown.event);
+            let nth = stops.chapter_at(n_events).unwrap_or(0);
+            let shown = chapters.get(nth).filter(|_| chapters.len() > 1)?;
             Some(Chapter {
-                number: before.count() + 1,
-                of,
+                number: nth + 1,
+                of: chapters.len(),
                 title: title(feed, shown),
             })
         })
@@ -127,8 +126,8 @@ fn list(ctx: Ctx, context: &Context) -> impl IntoView + use<> {
     let from = now.saturating_sub(LISTED);
     context.store.whole(|feed, clock| {
         context.store.stops(|stops| {
-            let n_chapters = stops.chapters().count();
-            let listed = stops.chapters().enumerate().skip(from).take(2 * LISTED);
+            let chapters = stops.chapters();
+            let listed = chapters.iter().enumerate().skip(from).take(2 * LISTED);
             let items: Vec<_> = listed
                 .map(|(nth, chapter)| {
                     let n_events = chapter.event + 1;
@@ -140,7 +139,7 @@ fn list(ctx: Ctx, context: &Context) -> impl IntoView + use<> {
                     item(ctx, nth, nth == now, title(feed, chapter), time, n_events)
                 })
                 .collect();
-            let n_behind = n_chapters.saturating_sub(from + items.len());
+            let n_behind = chapters.len().saturating_sub(from + items.len());
             (more(from, "earlier"), items, more(n_behind, "later"))
         })
     })

@@ -105,7 +105,7 @@ struct Facts {
 }
 
 fn facts(context: &Context) -> Facts {
-    let n_prompts = context.store.stops(|stops| stops.chapters().count());
+    let n_prompts = context.store.stops(|stops| stops.chapters().len());
     // A pace that is made up tells nothing of how long it took.
     let took_ms = context.store.player(|player| match player.clock() {
         times if times.is_reconstructed() => 0,

@@ -121,10 +121,10 @@ impl History {
         self.row_records.len()
     }
 
-    /// The changes of rows from one on: by which event, and of which row.
-    pub(crate) fn changes(&self, from: usize) -> impl Iterator<Item = (EventIdx, BlockId)> {
+    /// The events that changed rows, from one change on.
+    pub(crate) fn changes(&self, from: usize) -> impl Iterator<Item = EventIdx> {
         let records = self.row_records.get(from..).unwrap_or_default();
-        records.iter().map(|record| (record.event, record.row))
+        records.iter().map(|record| record.event)
     }
 
     /// Whether a row was in the list after so many events.

@@ -13,8 +13,9 @@ use std::sync::Arc;
 use super::{History, NONE};
 use crate::block::{BlockBody, BlockId, EventIdx, FileEditBlock, ThinkingBlock, ToolCallBlock};
 use crate::feed::{Feed, Slot};
+use crate::tool::ToolStatus;
 use settled::is_unsettled;
-use was::{CallWas, Was, undo, was_of};
+use was::{CallWas, Was, status_of, undo, was_of};
 
 /// What a row was before an event.
 #[derive(Clone, Debug)]
@@ -110,6 +111,39 @@ impl History {
             before,
             was,
         });
+    }
+
+    /// The rows that changed from one change on, each once.
+    pub(crate) fn rows_changed_last(&self, from: usize) -> impl Iterator<Item = BlockId> {
+        let newest = |row: BlockId| self.rows[row.0 as usize].newest as usize;
+        let records = self.row_records.iter().enumerate().skip(from);
+        records
+            .filter(move |(nth, record)| newest(record.row) == *nth)
+            .map(|(_, record)| record.row)
+    }
+
+    /// The events with which a call came to stand so, newest first: its changes from one on, and that of its row.
+    pub(crate) fn came_to(&self, now: &Slot, status: ToolStatus, from: usize) -> Vec<EventIdx> {
+        let mut events = Vec::new();
+        let mut after = status_of(&now.block);
+        if after.is_none() {
+            return events;
+        }
+        let mut at = self.rows[now.block.id.0 as usize].newest;
+        while let Some(record) = self.row_records.get(at as usize) {
+            if (at as usize) < from {
+                return events;
+            }
+            let before = record.was.status();
+            if after == Some(status) && before != after {
+                events.push(record.event);
+            }
+            (after, at) = (before, record.before);
+        }
+        if after == Some(status) {
+            events.push(now.block.first_event);
+        }
+        events
     }
 
     /// A row as it was after so many events; shared with `now` where it is the same.

@@ -63,6 +63,8 @@ pub struct AgentSpan {
 #[derive(Clone, Debug, Default)]
 pub struct Stops {
     markers: Vec<Marker>,
+    /// Those of prompts: chapters begin with them.
+    pub(super) prompts: Vec<Marker>,
     agents: Vec<AgentSpan>,
     /// Where among them that of a call is.
     spans: BTreeMap<BlockId, usize>,
@@ -84,6 +86,7 @@ impl Stops {
         let Some(history) = feed.history.as_deref() else {
             return;
         };
+        let (n_markers, n_prompts) = (self.markers.len(), self.prompts.len());
         for slot in feed.slots.get(self.n_rows..).unwrap_or_default() {
             let block = &slot.block;
             if self.blocks.last() != Some(&block.first_event) {
@@ -93,11 +96,15 @@ impl Stops {
                 self.turns.push(block.first_event);
             }
             if let Some(kind) = kind_of(block) {
-                self.markers.push(Marker {
+                let marker = Marker {
                     kind,
                     event: block.first_event,
                     block: block.id,
-                });
+                };
+                self.markers.push(marker);
+                if kind == MarkerKind::Prompt {
+                    self.prompts.push(marker);
+                }
             }
             if let Some(call) = block.parent
                 && !matches!(block.body, BlockBody::FileEdit(_))
@@ -119,22 +126,16 @@ impl Stops {
         }
         let n_known_rows = self.n_blocks_taken;
         let mut events = self.blocks.get(n_known_rows..).unwrap_or_default().to_vec();
-        for (event, row) in history.changes(self.n_changes) {
-            events.push(event);
-            if fails_with(feed, history, row, event) {
-                self.markers.push(Marker {
-                    kind: MarkerKind::Error,
-                    event,
-                    block: row,
-                });
-            }
-        }
+        events.extend(history.changes(self.n_changes));
+        let (n_rows, n_changes) = (self.n_rows, self.n_changes);
+        self.markers
+            .extend(failures(feed, history, n_rows, n_changes));
         events.sort_unstable();
         events.retain(|event| self.events.last().is_none_or(|last| last < event));
         events.dedup();
         self.events.append(&mut events);
-        // What came before stands before what came since.
-        self.markers.sort_by_key(|marker| marker.event);
+        settle(&mut self.markers, n_markers);
+        settle(&mut self.prompts, n_prompts);
         self.n_blocks_taken = self.blocks.len();
         self.n_rows = feed.slots.len();
         self.n_changes = history.n_changes();
@@ -182,6 +183,15 @@ impl Stops {
             Stop::Chunk => None,
         };
         Some(event? + 1)
+    }
+}
+
+/// Puts what stands behind the first `n_settled` in its place: all are in order then, as those were.
+fn settle(markers: &mut [Marker], n_settled: usize) {
+    let (settled, new) = markers.split_at(n_settled);
+    if let Some(first) = new.iter().map(|marker| marker.event).min() {
+        let from = settled.partition_point(|marker| marker.event < first);
+        markers[from..].sort_by_key(|marker| (marker.event, marker.block));
     }
 }
 
@@ -310,17 +320,28 @@ fn strip_kind(body: &BlockBody) -> Option<StripKind> {
     })
 }
 
-/// Whether a call that failed did so with this event. It may have been settled before, as by the end of its turn; how many
-/// events came since anybody looked is no matter.
-fn fails_with(feed: &Feed, history: &History, row: BlockId, event: EventIdx) -> bool {
-    let slot = &feed.slots[row.0 as usize];
-    let failed = |block: &Block| matches!(&block.body, BlockBody::ToolCall(call) if call.status == ToolStatus::Failed);
-    let BlockBody::ToolCall(call) = &slot.block.body else {
-        return false;
-    };
-    let after = |n_events| failed(&history.row_after(slot, n_events).block);
-    failed(&slot.block)
-        && call.settled_event.is_some_and(|settled| settled <= event)
-        && after(event.saturating_add(1))
-        && !after(event)
+/// Where calls failed since there were so many rows and changes of them. What became of them later is no matter.
+fn failures(
+    feed: &Feed,
+    history: &History,
+    n_rows: usize,
+    n_changes: usize,
+) -> impl Iterator<Item = Marker> {
+    let known = history.rows_changed_last(n_changes);
+    let known = known.map(|row| &feed.slots[row.0 as usize]);
+    let known = known.filter(move |slot| (slot.block.id.0 as usize) < n_rows);
+    let new = feed.slots.get(n_rows..).unwrap_or_default();
+    known.chain(new).flat_map(move |slot| {
+        let Block {
+            id, first_event, ..
+        } = slot.block;
+        let is_known = (id.0 as usize) < n_rows;
+        let mut events = history.came_to(slot, ToolStatus::Failed, n_changes);
+        events.retain(|event| !is_known || *event > first_event);
+        events.into_iter().map(move |event| Marker {
+            kind: MarkerKind::Error,
+            event,
+            block: id,
+        })
+    })
 }

@@ -49,6 +49,36 @@ proptest! {
     }
 
     #[test]
+    fn places_stand_in_order_and_are_the_same_however_events_come(
+        events in crate::support::log(60),
+        batches in proptest::collection::vec(1usize..9, 60),
+    ) {
+        let whole = Stage::new(&events).stops;
+        let mut stage = Stage::new(&[]);
+        let mut rest = events.as_slice();
+        for batch in batches {
+            let (now, later) = rest.split_at(batch.min(rest.len()));
+            stage.come(now);
+            rest = later;
+            let markers = stage.stops.markers();
+            prop_assert!(markers.is_sorted_by_key(|marker| marker.event));
+            let prompts = markers.iter().filter(|marker| marker.kind == MarkerKind::Prompt);
+            prop_assert!(prompts.eq(stage.stops.chapters()));
+        }
+        prop_assert_eq!(stage.stops.markers(), whole.markers());
+        prop_assert_eq!(stage.stops.agents(), whole.agents());
+        for n_events in 0..=60 {
+            for stop in [Stop::Event, Stop::Block, Stop::Turn] {
+                let next = whole.next(stop, Direction::On, n_events);
+                prop_assert_eq!(stage.stops.next(stop, Direction::On, n_events), next, "{:?}", stop);
+            }
+            let prompts = whole.chapters().iter();
+            let n_seen = prompts.filter(|prompt| prompt.event < n_events).count();
+            prop_assert_eq!(whole.chapter_at(n_events), n_seen.checked_sub(1));
+        }
+    }
+
+    #[test]
     fn whatever_is_asked_it_stands_somewhere_and_follows_only_when_told(
         events in crate::support::log(60),
         asked in proptest::collection::vec((anything(), 0usize..4, any::<bool>()), 1..40),

@@ -18,7 +18,7 @@ fn what_an_agent_asks_of_another_begins_no_chapter() {
     });
     let stage = Stage::new(&events);
     assert!(stage.live.feed().block_of_event(9).is_some());
-    assert_eq!(stage.stops.chapters().count(), 1);
+    assert_eq!(stage.stops.chapters().len(), 1);
     assert_eq!(stage.stops.markers().len(), before);
 }
 

@@ -6,7 +6,7 @@ use chat_event::{Json, payload};
 
 use super::Had;
 use super::settled::{is_unsettled, same_but_body, same_but_settled};
-use crate::block::{BlockBody, BlockId, EventIdx, TextIdx, ThinkingBlock, ToolCallBlock};
+use crate::block::{Block, BlockBody, BlockId, EventIdx, TextIdx, ThinkingBlock, ToolCallBlock};
 use crate::feed::Slot;
 use crate::tool::{ToolKind, ToolStatus};
 
@@ -69,6 +69,26 @@ chat_event::pack_fields!(CallWas {
     orphan,
     had
 });
+
+impl Was {
+    /// How the call stood that the row was.
+    pub(super) fn status(&self) -> Option<ToolStatus> {
+        match self {
+            Was::Unsettled => Some(ToolStatus::Running),
+            Was::Call(call) => Some(call.status),
+            Was::Whole(slot) => status_of(&slot.block),
+            Was::Text { .. } | Was::Thinking(_) => None,
+        }
+    }
+}
+
+/// How a call stands.
+pub(super) fn status_of(block: &Block) -> Option<ToolStatus> {
+    match &block.body {
+        BlockBody::ToolCall(call) => Some(call.status),
+        _ => None,
+    }
+}
 
 /// The short word that gives back what was.
 pub(super) fn was_of(old: &Slot, now: &Slot) -> Option<Was> {
