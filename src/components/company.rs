@@ -47,15 +47,15 @@ pub(crate) fn view(ctx: Ctx, head: BlockId) -> AnyView {
             let words = format!("{} in parallel", company.members);
             return div().class("parallel-line").child((words, took)).into_any();
         }
-        CompanyKind::Explored { reads, searches } => {
+        CompanyKind::Explored { files, searches } => {
             let verb = match is_done {
                 true => "Explored",
                 false => "Exploring",
             };
-            let reads = (reads > 0).then(|| units::count(u64::from(reads), "file", "files"));
+            let files = (files > 0).then(|| units::count(u64::from(files), "file", "files"));
             let searches =
                 (searches > 0).then(|| units::count(u64::from(searches), "search", "searches"));
-            let parts: Vec<String> = reads.into_iter().chain(searches).collect();
+            let parts: Vec<String> = files.into_iter().chain(searches).collect();
             let what = (span().class("verb").child(verb), " ", parts.join(", "));
             Line::new(Icon::Search, what).running((waiting, running, failed))
         }
@@ -198,7 +198,7 @@ fn work_words(work: &Work) -> String {
     let parts = [
         Some(told_steps(work)),
         told(work.files_edited, "file edited", "files edited"),
-        told(work.reads, "file read", "files read"),
+        told(work.reads, "read", "reads"),
         told(work.commands, "command", "commands"),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();

@@ -354,6 +354,7 @@ fn flush(context: &Context, list: &VirtualList) -> bool {
     let back = context.store.looks_back();
     let silent = context.looked_back.replace(back) || back;
     let mut changed = false;
+    context.store.set_read(list.read());
     context.store.flush(|change| {
         changed = true;
         take(context, list, change, silent);

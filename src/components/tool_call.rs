@@ -28,6 +28,9 @@ const SAID_CHARS: usize = 240;
 pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -> AnyView {
     let id = block.id;
     let open = ctx.with_value(|context| context.store.is_open(id));
+    // While its arguments are written its line says what can be read of them.
+    let so_far = call.so_far(feed);
+    let call = so_far.as_ref().unwrap_or(call);
     let headline = call.headline();
     let command = call.kind == ToolKind::Execute && headline.verb == "$";
     let mono = !matches!(

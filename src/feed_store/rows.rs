@@ -33,6 +33,14 @@ impl FeedStore {
         }
     }
 
+    /// See [`Arrangement::set_read`].
+    pub(crate) fn set_read(&self, rows: Option<(RowId, RowId)>) {
+        // What the list has may be of a feed that was cleared since.
+        let rows = rows.filter(|(first, last)| self.is_shown(*first) && self.is_shown(*last));
+        let turns = rows.map(|(first, last)| (self.turn_at(first), self.turn_at(last)));
+        self.arrangement.borrow_mut().set_read(turns);
+    }
+
     pub(super) fn is_shown(&self, id: RowId) -> bool {
         self.arrangement.borrow().is_shown(id)
     }

@@ -220,6 +220,17 @@ impl VirtualList {
         }
     }
 
+    /// The first and the last row on the screen, where the end is not followed.
+    pub(crate) fn read(&self) -> Option<(RowId, RowId)> {
+        let viewport = self.viewport.borrow();
+        if viewport.following() || self.hidden.get() {
+            return None;
+        }
+        let ranks = viewport.on_screen();
+        let at = |rank| viewport.heights().at_rank(rank);
+        Some((at(ranks.start)?, at(ranks.end.checked_sub(1)?)?))
+    }
+
     /// Whether a row lies below the screen.
     pub(crate) fn is_below(&self, id: RowId) -> bool {
         let viewport = self.viewport.borrow();

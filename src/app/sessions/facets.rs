@@ -24,8 +24,9 @@ const STATUSES: &[(&str, &str)] = &[
 pub(super) fn view(state: State, is_open: RwSignal<bool>) -> impl IntoView {
     let n_changes = Memo::new(move |_| state.rows.with(Rows::n_value_changes));
     let values = move |is_agents: bool| {
+        // Read, and not only tracked: a memo that nobody reads hears of no change.
+        let _ = n_changes.get();
         // Those of files come with their titles.
-        n_changes.track();
         let values = state.local.with(|local| {
             state.rows.with_untracked(|rows| {
                 let files = local.iter().map(|session| session.row());

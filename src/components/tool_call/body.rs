@@ -1,7 +1,5 @@
 //! What an opened call shows: its arguments and what it gave.
 
-use std::borrow::Cow;
-
 use chat_event::{Body, Json};
 use chat_feed::loads::Spot;
 use chat_feed::long_text;
@@ -161,15 +159,9 @@ fn is_exit_code(message: &str, exit_code: Option<i64>) -> bool {
         && code.is_some_and(|code: i64| exit_code == Some(code))
 }
 
-/// What a call runs in a shell, where all of it is here.
-fn command(call: &ToolCallBlock) -> Option<String> {
-    let command = call.args.get("command")?.to_body()?;
-    command.excerpt().whole().map(Cow::into_owned)
-}
-
 /// A command with what it printed, where that is text and short, or was asked for whole.
 fn terminal_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -> Option<AnyView> {
-    let command = command(call)?;
+    let command = call.command()?;
     let result = match &call.result {
         // While it runs, and where it gave nothing, what it printed is all there is.
         None => None,
@@ -223,11 +215,13 @@ fn args_view(
     }
     // The line above shows a short command whole.
     let event_id = call.args_event.as_deref().unwrap_or_default();
-    let text = call.args.get("command").and_then(|text| text.to_body());
-    let args = match text.filter(|_| command) {
-        Some(Body::Inline(text)) if text.len() < 60 && !text.read().contains('\n') => return None,
-        Some(text) => {
-            let place = (block.id, Spot::Argument("command".into()));
+    let run = call.command_arg().filter(|_| command);
+    let args = match run.and_then(|(name, text)| Some((name, text.to_body()?))) {
+        Some((_, Body::Inline(text))) if text.len() < 60 && !text.read().contains('\n') => {
+            return None;
+        }
+        Some((name, text)) => {
+            let place = (block.id, Spot::Argument(name.into()));
             Long::new(ctx, place, event_id, ("well well--wrap", "Command")).view(&text)
         }
         None => {
@@ -271,7 +265,7 @@ fn result_view(
             views.collect::<Vec<_>>().into_any()
         }
         // All of it is drawn as a terminal would.
-        Some(texts) if texts.len() == 1 && command(call).is_some() => {
+        Some(texts) if texts.len() == 1 && call.command().is_some() => {
             long_at(Spot::Printed, ("well", "Result")).view(&texts[0])
         }
         Some(texts) => {

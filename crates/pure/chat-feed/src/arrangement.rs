@@ -97,6 +97,8 @@ pub struct Arrangement {
     filter: Option<Filter>,
     /// What the reader opened and closed.
     opened: BTreeMap<Row, bool>,
+    /// The first and the last turn that the reader is in.
+    read: Option<(TurnIdx, TurnIdx)>,
     /// By block.
     kept: Vec<Kept>,
     /// By turn.
@@ -127,6 +129,12 @@ impl Arrangement {
     /// How it is arranged.
     pub fn mode(&self) -> Mode {
         self.mode
+    }
+
+    /// The turns that the reader is in, from the first to the last, where the end is not followed. The work of one that ends
+    /// meanwhile stays open: what is read is not taken away.
+    pub fn set_read(&mut self, turns: Option<(TurnIdx, TurnIdx)>) {
+        self.read = turns;
     }
 
     /// What a row stands for.

@@ -162,10 +162,9 @@ fn call_text(feed: &Feed, block: &Block, call: &ToolCallBlock, find: FindBody<'_
     let is_command = call.kind == ToolKind::Execute && verb == "$";
     let head = match is_command {
         true => {
-            let told = ["command", "cmd"].iter();
-            let told = told.filter_map(|name| call.args.get(name)).next();
+            let told = call.command_arg();
             // Some agents give a command as a list of words.
-            let command = match told.and_then(|command| command.to_body()) {
+            let command = match told.and_then(|(_, command)| command.to_body()) {
                 Some(command) => body_text(&command, args_event, find),
                 None => call.target(),
             };

@@ -5,6 +5,7 @@ mod given;
 mod headline;
 mod line;
 mod outcome;
+mod so_far;
 
 use chat_event::Json;
 use chat_event::payload::ToolError;

@@ -20,7 +20,7 @@
 //!
 //! | following | by | then |
 //! |---|---|---|
-//! | yes | the user scrolls up, `stop_following`, `scroll_to`, `on_home` | no |
+//! | yes | the user scrolls up, `stop_following`, `scroll_to`, `on_home`, a pinned row that would go up as it opens | no |
 //! | no | the user scrolls down to within 64 px of the end, `follow_end` | yes |
 //! | either | any change of layout | the same |
 //!
@@ -41,6 +41,7 @@ pub use heights::HeightIndex;
 pub use placement::Placement;
 pub use window::Window;
 
+use anchor::Opened;
 use scroll_space::ScrollSpace;
 pub(crate) use scroll_space::within;
 
@@ -65,6 +66,8 @@ pub struct Viewport {
     stands_in: bool,
     /// Where a row was asked to be, until it is measured.
     goal: Option<(RowId, Align)>,
+    /// The row that was opened while the end is followed.
+    opened: Option<Opened>,
     /// The scroll position the browser has, as far as is known here.
     dom_top_px: f64,
     /// The width has changed, and the anchor was not measured since.
@@ -98,6 +101,7 @@ impl Viewport {
             anchor: None,
             stands_in: false,
             goal: None,
+            opened: None,
             dom_top_px: 0.0,
             reflowing: false,
             velocity_px_per_s: 0.0,
@@ -126,6 +130,7 @@ impl Viewport {
     /// is to be written before it. The position counts as written.
     pub fn after_measure(&mut self) -> Option<f64> {
         self.aim();
+        self.settle_opened();
         let space = self.space();
         let list_px = self.list_top_px();
         if !self.keeps_to_end() {
@@ -158,7 +163,7 @@ impl Viewport {
     pub fn list_top_px(&self) -> f64 {
         let max_px = (self.heights.total_px() - self.height_px).max(0.0);
         if self.keeps_to_end() {
-            return max_px;
+            return self.opened_px(max_px).unwrap_or(max_px);
         }
         within(self.anchor_list_px().unwrap_or(0.0), 0.0, max_px)
     }

@@ -211,8 +211,8 @@ impl Shown {
             Row::Company(head) => {
                 let company = self.arrangement.company(feed, head).unwrap();
                 match company.kind {
-                    CompanyKind::Explored { reads, searches } => {
-                        format!("explored {reads} + {searches}")
+                    CompanyKind::Explored { files, searches } => {
+                        format!("explored {files} + {searches}")
                     }
                     CompanyKind::Edited {
                         file_path,

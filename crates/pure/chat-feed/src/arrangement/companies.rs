@@ -4,6 +4,8 @@
 //! overlapped in time are parallel.
 //! Rows are neighbours by their level: what a sub-agent did stands between two calls and does not part them.
 
+use std::collections::BTreeSet;
+
 use super::Arrangement;
 use super::facets::{Facet, Run};
 use crate::block::{BlockBody, BlockId, TurnIdx};
@@ -16,8 +18,8 @@ use crate::tool::{ToolKind, ToolStatus};
 pub enum CompanyKind {
     /// Reads and searches.
     Explored {
-        /// How many files were read.
-        reads: u32,
+        /// How many files were read, each once; where all failed, how many were to be.
+        files: u32,
         /// How many searches were made.
         searches: u32,
     },
@@ -68,7 +70,7 @@ impl Arrangement {
         let members = self.companies.get(&head)?;
         let kind = match self.kept(head).facet.run {
             Run::Explore => CompanyKind::Explored {
-                reads: 0,
+                files: n_files(feed, members),
                 searches: 0,
             },
             Run::Edit(_) => CompanyKind::Edited {
@@ -187,10 +189,10 @@ impl Company {
             }
             _ => return,
         };
-        match (&mut self.kind, call.kind) {
-            (CompanyKind::Explored { searches, .. }, ToolKind::Search) => *searches += 1,
-            (CompanyKind::Explored { reads, .. }, _) => *reads += 1,
-            _ => {}
+        if let (CompanyKind::Explored { searches, .. }, ToolKind::Search) =
+            (&mut self.kind, call.kind)
+        {
+            *searches += 1;
         }
         let runs = call.status.runs();
         if runs && call.waits {
@@ -211,6 +213,28 @@ impl Company {
                 | CompanyKind::Failed { .. } => so_far.saturating_add(duration_ms),
             });
         }
+    }
+}
+
+/// How many files calls read, each once, by their paths; where none did, how many they were to read.
+fn n_files(feed: &Feed, calls: &[BlockId]) -> u32 {
+    let count = |counts: fn(ToolStatus) -> bool| {
+        let mut paths = BTreeSet::new();
+        let mut n_files = 0;
+        for &id in calls {
+            let BlockBody::ToolCall(call) = &feed.block(id).body else {
+                continue;
+            };
+            if call.kind == ToolKind::Read && counts(call.status) {
+                // One that names none is of a file of its own.
+                n_files += u32::from(call.path().is_none_or(|path| paths.insert(path)));
+            }
+        }
+        n_files
+    };
+    match count(|status| !matches!(status, ToolStatus::Failed | ToolStatus::Denied)) {
+        0 => count(|_| true),
+        n_files => n_files,
     }
 }
 

@@ -25,7 +25,7 @@ pub struct Work {
     pub steps: u32,
     /// Files that were changed, each once.
     pub files_edited: u32,
-    /// Files that were read.
+    /// Calls that read something. Of which files is not looked at: that stands in their arguments, of all of them.
     pub reads: u32,
     /// Commands that were run.
     pub commands: u32,
@@ -47,11 +47,17 @@ impl Arrangement {
     pub(super) fn find_work(&mut self, feed: &Feed, turn: TurnIdx, changes: &mut Vec<RowChange>) {
         let over = is_over(feed, turn);
         let before = self.turns[turn.0 as usize].work.take();
-        self.turns[turn.0 as usize].over = over;
+        let was_over = std::mem::replace(&mut self.turns[turn.0 as usize].over, over);
         let work = match self.folds() && over && feed.turn(turn).number > 0 {
             true => self.collect_work(feed, turn),
             false => None,
         };
+        let is_read = self
+            .read
+            .is_some_and(|(first, last)| (first..=last).contains(&turn));
+        if work.is_some() && !was_over && is_read {
+            self.opened.entry(Row::Work(turn)).or_insert(true);
+        }
         // The line moves with the first row of the work: it is taken away where it stood, and put where it stands now.
         if let Some(before) = before
             && work.as_ref().is_none_or(|work| work.first != before.first)

@@ -1,5 +1,7 @@
 //! What a call was given, as far as others than its line ask for it.
 
+use std::borrow::Cow;
+
 use chat_event::Json;
 use chat_event::shell::script_of_words;
 
@@ -10,6 +12,8 @@ use crate::units;
 
 /// What arguments are called that are a list of things to do.
 pub(super) const PLANS: [&str; 4] = ["todos", "plan", "entries", "items"];
+/// What arguments are called that are run in a shell.
+pub(super) const COMMANDS: [&str; 2] = ["command", "cmd"];
 /// What arguments are called that name a file, what is looked for and where, what is fetched, and the lines that are read.
 pub(super) const PATHS: [&str; 5] = ["file_path", "filePath", "path", "notebook_path", "filename"];
 
@@ -78,6 +82,22 @@ impl ToolCallBlock {
         .into_iter()
         .flatten()
         .collect()
+    }
+
+    /// The argument that is run in a shell: its name, and what it says.
+    pub fn command_arg(&self) -> Option<(&'static str, Json)> {
+        let mut args = COMMANDS.iter();
+        args.find_map(|name| Some((*name, self.args.get(name)?)))
+    }
+
+    /// What it runs in a shell, where all of that is here.
+    pub fn command(&self) -> Option<String> {
+        let (name, said) = self.command_arg()?;
+        match said.to_body() {
+            Some(text) => text.excerpt().whole().map(Cow::into_owned),
+            // A list of words.
+            None => text_of(&self.args, name),
+        }
     }
 
     /// The file it works on.

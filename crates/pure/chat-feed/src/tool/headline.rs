@@ -3,7 +3,7 @@
 use chat_event::Json;
 use chat_event::shell::script_of;
 
-use super::given::{PATHS, beginning, first_text, text_of};
+use super::given::{COMMANDS, PATHS, beginning, first_text, text_of};
 use super::line::{LINE_CHARS, first_line, one_line};
 use super::{ToolKind, ToolStatus};
 use crate::block::ToolCallBlock;
@@ -143,8 +143,9 @@ impl ToolCallBlock {
             | ToolStatus::NoResult => doing.to_owned(),
         };
         let known = match self.kind {
-            ToolKind::Execute => told(&["command", "cmd"])
-                .map(|command| ("$".to_owned(), script_of(&command).into_owned())),
+            ToolKind::Execute => {
+                told(&COMMANDS).map(|command| ("$".to_owned(), script_of(&command).into_owned()))
+            }
             ToolKind::Read => path().map(|path| ("Read".to_owned(), with_lines(path, &self.args))),
             ToolKind::Edit => path().map(|path| (tense(edit_verbs(&name)), path)),
             ToolKind::Search => told(&SEARCHED).map(|pattern| {

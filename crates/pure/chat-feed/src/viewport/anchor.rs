@@ -27,6 +27,26 @@ pub struct Anchor {
     pub top_px: f64,
 }
 
+/// A row that the reader opens or closes while the end is followed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opened {
+    /// Where it is.
+    at: Anchor,
+    height_px: f64,
+    /// What it shows or hides, in it or below it, was not measured since.
+    is_due: bool,
+}
+
+impl Opened {
+    pub(super) fn id(&self) -> RowId {
+        self.at.id
+    }
+
+    pub(super) fn is_due(&self) -> bool {
+        self.is_due
+    }
+}
+
 impl Viewport {
     /// Shows a row and stops following. The row is put right again when it is first measured. Returns false for a
     /// row that is not there.
@@ -35,6 +55,7 @@ impl Viewport {
             return false;
         }
         let from_px = self.list_top_px();
+        self.opened = None;
         self.stop_following();
         self.goal = Some((id, align));
         self.aim();
@@ -43,17 +64,65 @@ impl Viewport {
     }
 
     /// Keeps this row's top edge where it is on the screen, until the reader scrolls: before a card under the
-    /// pointer opens or closes. Returns false for a row that is not there.
+    /// pointer opens or closes. Where the end is followed, and would take the row up, that ends: who opens a row reads it.
+    /// Returns false for a row that is not there.
     pub fn pin(&mut self, id: RowId) -> bool {
-        let Some(top_px) = self.screen_top_px(id) else {
+        let (Some(top_px), Some(height_px)) = (self.screen_top_px(id), self.heights.height_of(id))
+        else {
             return false;
         };
-        if !self.keeps_to_end() {
+        let at = Anchor { id, top_px };
+        if self.keeps_to_end() {
+            self.opened = Some(Opened {
+                at,
+                height_px,
+                is_due: true,
+            });
+        } else {
             self.goal = None;
             self.stands_in = false;
-            self.anchor = Some(Anchor { id, top_px });
+            self.anchor = Some(at);
         }
         true
+    }
+
+    /// The top edge of the viewport where the row that was opened stays in place and the end does not.
+    pub(super) fn opened_px(&self, max_px: f64) -> Option<f64> {
+        let Opened {
+            at,
+            height_px,
+            is_due,
+        } = self.opened?;
+        let has_grown = self.heights.height_of(at.id)? > height_px + 0.5;
+        let wanted_px = self.heights.top_of(at.id)? - at.top_px;
+        ((is_due || has_grown) && max_px > wanted_px + 1.0).then_some(wanted_px.max(0.0))
+    }
+
+    /// What was opened is measured: where it takes the end away, the end is not followed any more.
+    pub(super) fn settle_opened(&mut self) {
+        let Some(Opened { at, .. }) = self.opened else {
+            return;
+        };
+        let max_px = (self.heights.total_px() - self.height_px).max(0.0);
+        let takes_end_away = self.keeps_to_end() && self.opened_px(max_px).is_some();
+        self.opened = None;
+        if !self.keeps_to_end() {
+            return;
+        }
+        if takes_end_away {
+            self.stop_following();
+            self.stands_in = false;
+            self.anchor = Some(at);
+        } else if let (Some(top_px), Some(height_px)) =
+            (self.screen_top_px(at.id), self.heights.height_of(at.id))
+        {
+            // What it lacks yet may come.
+            self.opened = Some(Opened {
+                at: Anchor { id: at.id, top_px },
+                height_px,
+                is_due: false,
+            });
+        }
     }
 
     /// The same for a row that grows above what is looked at: its top edge moves up by so much meanwhile.

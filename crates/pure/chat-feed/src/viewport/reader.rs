@@ -53,6 +53,7 @@ impl Viewport {
             self.dom_top_px = dom_px;
             return;
         }
+        self.opened = None;
         self.learn_velocity(delta_px, now_ms);
         let list_px = space.moved(self.dom_top_px, self.list_top_px(), dom_px);
         self.dom_top_px = dom_px;
@@ -87,12 +88,14 @@ impl Viewport {
         self.following = true;
         self.held = false;
         self.goal = None;
+        self.opened = None;
     }
 
     /// Stops following where the reader is: text selected, find opened, focus moved up, a moment sought.
     pub fn stop_following(&mut self) {
         if self.following {
             let list_px = self.list_top_px();
+            self.opened = None;
             self.following = false;
             self.seen = self.heights.last();
             self.anchor_at(list_px);

@@ -12,6 +12,10 @@ impl Viewport {
 
     /// Puts a row after another one, or first of all; see [`HeightIndex::insert_after`].
     pub fn insert_after(&mut self, after: Option<RowId>, id: RowId, estimate_px: f64) -> bool {
+        // What comes at the end takes all up that stands there.
+        if after == self.heights.last() && self.opened.is_some_and(|opened| !opened.is_due()) {
+            self.opened = None;
+        }
         self.heights.insert_after(after, id, estimate_px)
     }
 
@@ -27,6 +31,9 @@ impl Viewport {
         }
         if self.goal.is_some_and(|(goal, _)| goal == id) {
             self.goal = None;
+        }
+        if self.opened.is_some_and(|opened| opened.id() == id) {
+            self.opened = None;
         }
         if let Some(anchor) = self.anchor.filter(|anchor| anchor.id == id) {
             let prev_px = prev
@@ -52,6 +59,7 @@ impl Viewport {
         self.heights.clear();
         self.anchor = None;
         self.goal = None;
+        self.opened = None;
         self.seen = None;
         self.following = true;
         self.held = false;

@@ -34,6 +34,38 @@ fn a_settled_turn_folds_its_work_and_opens_again() {
 }
 
 #[test]
+fn what_is_read_is_not_folded_away_when_its_turn_ends() {
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    shown.step("a", "Bash");
+    shown.step("b", "Bash");
+    let turn = shown.feed().block(chat_feed::BlockId(0)).turn;
+    shown.arrangement.set_read(Some((turn, turn)));
+    shown.answer();
+    let open = [
+        "prompt",
+        "work of 2 steps",
+        "Bash a",
+        "Bash b",
+        "text",
+        "end",
+    ];
+    assert_eq!(shown.words(), open);
+    // What the reader closes stays closed, and what ended before is as it was.
+    let work = shown.arrangement.row(shown.list[1]);
+    shown.set_open(work, false);
+    let closed = ["prompt", "work of 2 steps", "text", "end"];
+    assert_eq!(shown.words(), closed);
+    shown.event(
+        "notice",
+        "t1",
+        None,
+        json!({"level": "info", "text": "late"}),
+    );
+    assert_eq!(shown.words()[..4], closed);
+}
+
+#[test]
 fn a_turn_that_does_not_say_when_it_ended_folds_as_well() {
     let mut shown = Shown::new(Mode::default());
     shown.timed = false;

@@ -11,11 +11,12 @@ fn reads_and_searches_in_a_row_are_one_group_whose_running_member_is_seen() {
     shown.step("b", "Grep");
     shown.call("c", "Read", None);
     assert_eq!(shown.words(), ["prompt", "explored 2 + 1", "Read c"]);
+    // What could not be read is no file that was.
     shown.result("c", true);
-    assert_eq!(shown.words(), ["prompt", "explored 2 + 1", "Read c"]);
+    assert_eq!(shown.words(), ["prompt", "explored 1 + 1", "Read c"]);
     shown.step("d", "Bash");
     shown.step("e", "Read");
-    let closed = ["prompt", "explored 2 + 1", "Read c", "Bash d", "Read e"];
+    let closed = ["prompt", "explored 1 + 1", "Read c", "Bash d", "Read e"];
     assert_eq!(shown.words(), closed);
     let head = match shown.arrangement.row(shown.list[1]) {
         row @ Row::Company(_) => row,
@@ -24,7 +25,7 @@ fn reads_and_searches_in_a_row_are_one_group_whose_running_member_is_seen() {
     shown.set_open(head, true);
     let opened = [
         "prompt",
-        "explored 2 + 1",
+        "explored 1 + 1",
         "Read a",
         "Grep b",
         "Read c",
@@ -32,6 +33,31 @@ fn reads_and_searches_in_a_row_are_one_group_whose_running_member_is_seen() {
         "Read e",
     ];
     assert_eq!(shown.words(), opened);
+}
+
+#[test]
+fn a_file_that_is_read_again_is_one_file() {
+    let read = |shown: &mut Shown, id: &str, path: Option<&str>, failed: bool| {
+        let call = json!({"toolCallId": id, "toolName": "Read", "args": {"file_path": path}});
+        shown.event("tool_call", "t1", None, call);
+        shown.result(id, failed);
+    };
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    read(&mut shown, "a", Some("x.rs"), false);
+    read(&mut shown, "b", Some("x.rs"), false);
+    assert_eq!(shown.words(), ["prompt", "explored 1 + 0"]);
+    read(&mut shown, "c", Some("y.rs"), false);
+    // Which file it was is not known.
+    read(&mut shown, "d", None, false);
+    assert_eq!(shown.words(), ["prompt", "explored 3 + 0"]);
+
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    read(&mut shown, "a", Some("x.rs"), true);
+    read(&mut shown, "b", Some("x.rs"), true);
+    let failed = ["prompt", "explored 1 + 0", "Read a", "Read b"];
+    assert_eq!(shown.words(), failed, "none was read, and one was to be");
 }
 
 #[test]

@@ -82,6 +82,55 @@ fn a_pinned_row_keeps_its_top_while_it_opens() {
 }
 
 #[test]
+fn a_row_that_opens_while_the_end_is_followed_keeps_its_top_and_the_end_is_left() {
+    // A row that grows, a fold of which rows come out, and one that grows once what it lacked is here.
+    for how in 0..3 {
+        let mut page = Page::with_rows(40, 50.0, |_| 50.0);
+        assert!(page.viewport.following());
+        let card = RowId(35);
+        let before_px = page.on_screen_px(card);
+        assert!(page.viewport.pin(card));
+        if how == 1 {
+            page.insert_at(36, 50.0, 400.0);
+        } else if how == 0 {
+            page.real_px[card.0 as usize] = 700.0;
+        }
+        page.settle();
+        if how == 2 {
+            assert!(page.viewport.following(), "nothing has moved");
+            page.real_px[card.0 as usize] = 90.0;
+            page.settle();
+        }
+        assert_eq!(page.on_screen_px(card), before_px);
+        assert!(!page.viewport.following());
+        assert_eq!(page.viewport.unseen(), 0);
+    }
+}
+
+#[test]
+fn the_end_is_followed_on_where_an_opened_row_takes_nothing_up() {
+    // All is on the screen, before and after.
+    let mut page = Page::with_rows(5, 50.0, |_| 50.0);
+    assert!(page.viewport.pin(RowId(2)));
+    page.real_px[2] = 200.0;
+    page.settle();
+    assert!(page.viewport.following());
+
+    // What closes; and then what comes takes it up, and it changes by itself.
+    let mut page = Page::with_rows(40, 50.0, |_| 50.0);
+    page.real_px[35] = 300.0;
+    page.settle();
+    assert!(page.viewport.pin(RowId(35)));
+    page.real_px[35] = 50.0;
+    page.settle();
+    page.append(3, 50.0, |_| 50.0);
+    page.settle();
+    page.real_px[35] = 90.0;
+    page.settle();
+    assert!(page.viewport.following());
+}
+
+#[test]
 fn a_row_that_is_pinned_before_those_above_are_measured_stays_pinned() {
     let mut page = Page::with_rows(100, 50.0, |_| 50.0);
     // So far up that the first rows on the screen were never measured.
