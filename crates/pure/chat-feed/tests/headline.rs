@@ -99,7 +99,7 @@ fn ended(payload: Value) -> String {
             "responseId": "r", "payload": payload});
         ChatEvent::from_json(&event.to_string()).unwrap()
     };
-    let call = json!({"toolCallId": "c", "toolName": "BashOutput", "kind": "execute", "args": {"bash_id": "b"}});
+    let call = json!({"toolCallId": "c", "toolName": "BashOutput", "kind": "other", "args": {"bash_id": "b"}});
     let mut result = json!({"toolCallId": "c"});
     for (name, value) in payload.as_object().unwrap() {
         result[name] = value.clone();

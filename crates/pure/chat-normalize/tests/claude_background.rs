@@ -297,6 +297,39 @@ fn a_task_that_another_call_stopped_or_fetched_is_over() {
 }
 
 #[test]
+fn to_look_after_a_command_or_to_end_it_is_no_further_command() {
+    let lines = [
+        init("i1"),
+        calls("a", "Bash", json!({"command": "make"})),
+        calls("b", "BashOutput", json!({"bash_id": "k1"})),
+        calls("c", "KillBash", json!({"shell_id": "k1"})),
+        calls("d", "KillShell", json!({"shell_id": "k2"})),
+        calls("e", "TaskOutput", json!({"task_id": "k3", "block": true})),
+        calls("f", "TaskStop", json!({"task_id": "k3"})),
+    ];
+    let events = read_lines(Dialect::ClaudeStream, &lines).events;
+    let told = events.iter().filter_map(|event| match &event.payload {
+        Payload::ToolCall(call) => {
+            let kind = call.kind.as_deref().unwrap_or("-");
+            Some(format!("{kind} {}", call.title.as_deref().unwrap_or("-")))
+        }
+        _ => None,
+    });
+    let told: Vec<String> = told.collect();
+    assert_eq!(
+        told,
+        [
+            "execute make",
+            "other k1",
+            "other k1",
+            "other k2",
+            "other k3",
+            "other k3"
+        ]
+    );
+}
+
+#[test]
 fn what_stop_does_not_name_any_more_is_over() {
     let call = json!({"tool_name": "Bash", "tool_input": {"command": "make"}, "tool_use_id": "c"});
     let mut gave = call.clone();

@@ -26,9 +26,6 @@ pub(crate) fn kind(name: &str) -> &'static str {
         "Grep" | "Glob" | "LS" | "ToolSearch" | "LSP" => "search",
         "Bash"
         | "bash"
-        | "BashOutput"
-        | "KillBash"
-        | "KillShell"
         | "PowerShell"
         | "REPL"
         | "Monitor"
@@ -36,11 +33,12 @@ pub(crate) fn kind(name: &str) -> &'static str {
         | "code_execution"
         | "computer" => "execute",
         "WebFetch" | "WebSearch" | "web_search" | "web_fetch" => "fetch",
-        "Task" | "Agent" | "TaskOutput" | "AgentOutputTool" | "TaskStop" | "SendMessage"
-        | "Workflow" => "agent",
+        "Task" | "Agent" | "SendMessage" | "Workflow" => "agent",
         "TodoWrite" | "TaskCreate" | "TaskUpdate" | "TaskGet" | "TaskList" | "EnterPlanMode"
         | "ExitPlanMode" => "plan",
         "Think" => "think",
+        // Those that look after what runs in the background, or end it, are among the others: what runs was counted where it
+        // was started.
         _ => "other",
     }
 }
@@ -58,8 +56,10 @@ pub(crate) fn title(name: &str, args: &Value) -> Option<String> {
         "Task" | "Agent" => str_of(args, "description"),
         "TaskCreate" => str_of(args, "subject"),
         "TaskUpdate" | "TaskGet" => str_of(args, "taskId"),
-        "BashOutput" | "KillBash" | "KillShell" => {
-            str_of(args, "bash_id").or_else(|| str_of(args, "shell_id"))
+        "BashOutput" | "KillBash" | "KillShell" | "TaskOutput" | "AgentOutputTool" | "TaskStop" => {
+            ["bash_id", "shell_id", "task_id", "agentId"]
+                .iter()
+                .find_map(|key| str_of(args, key))
         }
         "Skill" => str_of(args, "skill").or_else(|| str_of(args, "command")),
         "AskUserQuestion" => list_of(args, "questions")
