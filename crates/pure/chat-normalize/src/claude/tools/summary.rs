@@ -134,14 +134,15 @@ fn read_summary(details: &Value, text: &str) -> String {
         Some("notebook") => return counted(list_of(file, "cells").len(), "cell", "cells"),
         Some(_) | None => {}
     }
+    let total = count_of(file, "totalLines").unwrap_or(0);
     let n_lines = match str_of(file, "content") {
+        Some(content) if ends_within(file, total) => content.split('\n').count(),
         Some(content) => content.lines().count(),
         None => n_numbered(text),
     };
     if n_lines == 0 {
         return "empty".to_owned();
     }
-    let total = count_of(file, "totalLines").unwrap_or(0);
     let lines = counted(n_lines, "line", "lines");
     // The program counts the empty line behind the last newline.
     if total > n_lines as u64 + 1 {
@@ -149,6 +150,14 @@ fn read_summary(details: &Value, text: &str) -> String {
     } else {
         lines
     }
+}
+
+/// Whether what was read ends before the file of `total` lines does: then an empty last line is one of the file's, and not what
+/// stands behind its last newline.
+fn ends_within(file: &Value, total: u64) -> bool {
+    let first = count_of(file, "startLine").unwrap_or(1);
+    let n_told = count_of(file, "numLines");
+    n_told.is_some_and(|n_told| first.saturating_add(n_told) <= total)
 }
 
 /// How many lines of a file are told with their numbers, as of what sub-agents read: what stands behind the last newline is
@@ -267,5 +276,20 @@ mod tests {
             let told = read_summary(&details, numbered);
             assert_eq!(read_summary(&Value::Null, numbered), told, "{numbered:?}");
         }
+    }
+    /// Lines 216 to 255 of a file, as in fixtures/claude-transcript/entireio__cli__bc-b1ad8ffbac-0.jsonl.
+    #[test]
+    fn an_empty_line_at_the_end_of_what_was_read_counts_unless_it_is_the_end_of_the_file() {
+        let read = |first: u64, content: &str, total: u64| {
+            let n_lines = content.split('\n').count();
+            let file = serde_json::json!({"content": content, "numLines": n_lines, "startLine": first, "totalLines": total});
+            read_summary(&serde_json::json!({"type": "text", "file": file}), "")
+        };
+        assert_eq!(read(216, "}\n\t}\n", 959), "3 lines of 959");
+        assert_eq!(read(1, "\n", 9), "2 lines of 9");
+        assert_eq!(read(957, "}\n}\n", 959), "2 lines of 959");
+        assert_eq!(read(1, "}\n}\n", 3), "2 lines");
+        assert_eq!(read(1, "", 9), "1 line of 9");
+        assert_eq!(read(1, "", 1), "empty");
     }
 }
