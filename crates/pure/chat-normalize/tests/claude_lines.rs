@@ -373,7 +373,11 @@ fn what_says_nothing_to_a_reader_makes_no_event() {
         caveat("c1", old),
         caveat("c2", new),
         caveat("c3", &tagged),
-        caveat("c4", "Read it again."),
+        caveat(
+            "c4",
+            "<system-reminder>\n<tools-used-before-summary>Bash, Read</tools-used-before-summary>\n</system-reminder>",
+        ),
+        caveat("c5", "Read it again."),
     ]);
     let told: Vec<_> = events
         .iter()

@@ -190,6 +190,9 @@ const CUT: &str = "Output token limit hit";
 /// Words of the program for the model; a reader may want them folded away, but not that an answer was cut: what stands before
 /// that is part of it.
 pub(crate) fn said_by_program(emitter: &mut Emitter, place: &Place, text: &str) {
+    if names_tools_alone(text) {
+        return emitter.pass_over("user, the tools that were used before a summary");
+    }
     let level = match text.trim_start().starts_with(CUT) {
         true => "warning",
         false => "info",
@@ -198,6 +201,17 @@ pub(crate) fn said_by_program(emitter: &mut Emitter, place: &Place, text: &str) 
     if let Payload::Notice(notice) = &mut notice.payload {
         notice.extra.insert("meta", Json::from(Value::Bool(true)));
     }
+}
+
+/// Whether it does no more than name the tools whose calls the model does not see any more: a reader sees the calls.
+fn names_tools_alone(text: &str) -> bool {
+    const TAG: [&str; 2] = [
+        "<tools-used-before-summary>",
+        "</tools-used-before-summary>",
+    ];
+    let inner = text.trim().strip_prefix(TAG[0]);
+    let inner = inner.and_then(|text| text.strip_suffix(TAG[1]));
+    inner.is_some_and(|names| !names.contains('<'))
 }
 
 /// How the line begins that tells the model not to answer a command; the command stands behind it.
