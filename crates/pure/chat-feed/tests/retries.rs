@@ -4,7 +4,7 @@ use chat_event::ChatEvent;
 use chat_feed::arrangement::{Arrangement, Mode, Row};
 use chat_feed::projections::trace::Verbosity;
 use chat_feed::projections::{to_markdown, to_tool_trace};
-use chat_feed::{BlockBody, ChatRenderer};
+use chat_feed::{BlockBody, ChatRenderer, feed_lines};
 use serde_json::{Value, json};
 
 fn log(lines: &[(i64, &str, Value)]) -> Vec<ChatEvent> {
@@ -110,4 +110,51 @@ fn the_transcript_and_the_trace_tell_it() {
         let words = words.replacen('R', "[INFO] R", 1);
         assert!(trace.contains(&words), "{trace}");
     }
+}
+
+/// What the rows say of a turn that failed, where the source told no prompt.
+fn failed(told: &[(i64, &str, Value)]) -> Vec<String> {
+    let start = (0, "turn_start", json!({"trigger": "user"}));
+    let events = log(&[&[start], told].concat());
+    let mut renderer = ChatRenderer::new();
+    renderer.replay_events(&events);
+    renderer.check().unwrap();
+    let mut live = ChatRenderer::new();
+    for event in &events {
+        live.render_event(event);
+    }
+    assert_eq!(
+        feed_lines(renderer.feed()).collect::<Vec<_>>(),
+        feed_lines(live.feed()).collect::<Vec<_>>()
+    );
+    let rows = renderer.feed().rows().map(|block| match &block.body {
+        BlockBody::Prompt(prompt) => match &prompt.text {
+            Some(text) => format!("prompt {}", text.head()),
+            None => "no prompt".to_owned(),
+        },
+        BlockBody::Notice { text, .. } => text.clone(),
+        BlockBody::Error { message, .. } => message.clone(),
+        _ => "-".to_owned(),
+    });
+    rows.collect()
+}
+
+#[test]
+fn a_turn_that_fails_at_once_says_that_its_prompt_is_not_told() {
+    let error = (
+        2_000,
+        "error",
+        json!({"code": "x", "message": "Overloaded"}),
+    );
+    let retry = (1_000, "session_status", json!({"status": "retrying"}));
+    assert_eq!(failed(&[error.clone()]), ["no prompt", "Overloaded"]);
+    assert_eq!(
+        failed(&[retry.clone(), error.clone()]),
+        ["no prompt", "Retried once over 1.0 s", "Overloaded"]
+    );
+    let prompt = (3_000, "user_message", json!({"text": "go"}));
+    assert_eq!(
+        failed(&[retry, error, prompt]),
+        ["prompt go", "Retried once over 1.0 s", "Overloaded"]
+    );
 }

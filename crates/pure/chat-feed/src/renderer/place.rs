@@ -6,6 +6,7 @@ use super::ChatRenderer;
 use super::texts::ResponseWork;
 use crate::block::{BlockBody, BlockId, Prompt, ResponseIdx, TurnIdx};
 use crate::patch::FeedPatch;
+use crate::retries::RETRY_NOTICE;
 use crate::session::Response;
 
 /// Deeper sub-agents are shown at this depth: no screen has room for more, and each level costs a step at every row.
@@ -174,13 +175,17 @@ impl ChatRenderer {
     /// A turn that a user started but whose prompt the source has not told gets a row that says so.
     pub(super) fn note_missing_prompt(&mut self, place: &Place, body: &BlockBody) {
         let turn = self.feed.turn(place.turn);
-        let works = matches!(
-            body,
+        let works = match body {
             BlockBody::Text(_)
-                | BlockBody::Thinking(_)
-                | BlockBody::ToolCall(_)
-                | BlockBody::FileEdit(_)
-        );
+            | BlockBody::Thinking(_)
+            | BlockBody::ToolCall(_)
+            | BlockBody::FileEdit(_)
+            // What fails at once was prompted as well.
+            | BlockBody::Error { .. } => true,
+            // The provider is asked again for an answer to it.
+            BlockBody::Notice { source, .. } => source.as_deref() == Some(RETRY_NOTICE),
+            _ => false,
+        };
         if !works || turn.prompt.is_some() || &*turn.trigger != "user" {
             return;
         }
