@@ -176,7 +176,14 @@ fn row_view(ctx: Ctx, feed: &Feed, block: &Block) -> AnyView {
             text,
             line,
             source,
-        } => mark::notice(ctx, block, *warning, text, *line, source.as_deref()),
+            found,
+        } => match warning {
+            true => {
+                let found = found.as_deref();
+                mark::warning(ctx, block, text, *line, source.as_deref(), found)
+            }
+            false => mark::notice(ctx, block, text),
+        },
         BlockBody::Raw { label, value } => raw::view(ctx, block, label, value),
         BlockBody::SessionStart(start) => mark::session_start(block, start),
         BlockBody::SessionEnd { reason } => mark::session_end(reason),

@@ -62,41 +62,49 @@ fn all_of_it(ctx: Ctx, id: BlockId, label: &'static str, text: &str) -> impl Int
     div().class("body").child(well)
 }
 
-/// Something a reader should know; what is no warning is one quiet line, and opens where it has more.
-pub(crate) fn notice(
+/// Something a reader should know: one quiet line that opens where it has more.
+pub(crate) fn notice(ctx: Ctx, block: &Block, text: &str) -> AnyView {
+    let text = long_text::untagged(text);
+    let id = block.id;
+    let said = span().class("notice__text").child(seen::text(text));
+    let line = Line::new(Icon::Dot, said);
+    if text.len() <= SHORT_NOTICE_BYTES && !text.contains('\n') {
+        return line.view();
+    }
+    let open = ctx.with_value(|context| context.store.is_open(id));
+    let body = open.then(|| all_of_it(ctx, id, "Notice", text));
+    (line.toggles(open), body).into_any()
+}
+
+/// Something that went wrong; of a line of the log that could not be read, what stands there is behind it.
+pub(crate) fn warning(
     ctx: Ctx,
     block: &Block,
-    warning: bool,
     text: &str,
     line: Option<u64>,
     source: Option<&str>,
+    found: Option<&str>,
 ) -> AnyView {
     // Words that name their line themselves need no second one.
     let place = line
-        .filter(|_| warning && !text.starts_with("Line "))
+        .filter(|_| !text.starts_with("Line "))
         .map(|line| format!("Line {}: ", units::grouped(line)))
         .unwrap_or_default();
-    if !warning {
-        let text = long_text::untagged(text);
-        let id = block.id;
-        let said = span().class("notice__text").child(seen::text(text));
-        let line = Line::new(Icon::Dot, said);
-        if text.len() <= SHORT_NOTICE_BYTES && !text.contains('\n') {
-            return line.view();
-        }
-        let open = ctx.with_value(|context| context.store.is_open(id));
-        let body = open.then(|| all_of_it(ctx, id, "Notice", text));
-        return (line.toggles(open), body).into_any();
-    }
     let what = span()
         .class("notice__text")
         .child(seen::text(format!("{place}{text}")));
     // Who read the file is no news to its reader.
     let source = source.filter(|source| *source != "reader");
-    Line::new(Icon::Alert, what)
+    let line = Line::new(Icon::Alert, what)
         .icon_class("icon warn")
-        .outcome_said(source.unwrap_or_default())
-        .view()
+        .outcome_said(source.unwrap_or_default());
+    let Some(found) = found else {
+        return line.view();
+    };
+    let id = block.id;
+    let open = ctx.with_value(|context| context.store.is_open(id));
+    let body = open.then(|| all_of_it(ctx, id, "Damaged line", found));
+    (line.toggles(open), body).into_any()
 }
 
 /// How far a long step is, or was.

@@ -10,7 +10,8 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
-use crate::error::{Error, without_position};
+use crate::broken;
+use crate::error::Error;
 use crate::extra::{Extra, ExtraReader};
 use crate::json::Json;
 use crate::payload::Payload;
@@ -130,7 +131,7 @@ impl ChatEvent {
         serde_json::from_str::<Lenient>(&text)
             .map(|lenient| (lenient.0, mended))
             .map_err(|why| Error::NoEvent {
-                reason: without_position(&why.to_string()).to_owned(),
+                reason: broken::reason(&why),
             })
     }
 

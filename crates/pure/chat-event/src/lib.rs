@@ -4,6 +4,7 @@
 //! - [`Json`], [`Extra`] and [`Body`] carry what no rule knows, and what is too large, unchanged.
 //! - [`bodies`] takes large bodies out and puts them back; an [`Excerpt`] is what is shown of one at once.
 //! - [`jsonl`] reads and writes logs.
+//! - [`broken`] says in plain words what is wrong with a line that is no JSON, and where.
 //! - [`compaction`] folds the chunks of a finished log into the events that end them, and takes them apart again.
 //! - [`pack`] hands state from one instance of a program to another.
 //! - [`gist`] says in one line what a text says, [`shell`] which script a command runs.
@@ -17,6 +18,7 @@
 mod asked;
 pub mod bodies;
 mod body;
+pub mod broken;
 pub mod compaction;
 pub mod cursor;
 mod cwd;

@@ -91,6 +91,11 @@ pub fn row_text(feed: &Feed, id: BlockId, find: FindBody<'_>) -> Option<String> 
             joined(parts, "\n\n")
         }
         BlockBody::Error { message, .. } => message.clone(),
+        BlockBody::Notice {
+            text,
+            found: Some(found),
+            ..
+        } => format!("{text}\n\n{found}"),
         BlockBody::Notice { text, .. } => long_text::untagged(text).to_owned(),
         BlockBody::Compaction(told) => told.summary.clone()?,
         BlockBody::Raw { value, .. } => json_text(value, event_id, find),

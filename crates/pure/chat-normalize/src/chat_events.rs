@@ -6,7 +6,7 @@
 use chat_event::compaction::Folded;
 use chat_event::jsonl::salvage_list;
 use chat_event::payload::LogGap;
-use chat_event::{ChatEvent, Payload};
+use chat_event::{ChatEvent, Payload, broken};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -226,9 +226,26 @@ pub(crate) fn events_in<'t>(text: &'t str, take: &mut dyn FnMut(usize, Piece<'t>
     });
     // Where nothing is an event, all of it is what could not be read.
     if pieces.n_events == 0 && pieces.n_unread > 0 {
-        return (pieces.take)(0, Err((why.reason(), text.trim())));
+        let why = no_json(text).unwrap_or_else(|| why.reason());
+        return (pieces.take)(0, Err((why, text.trim())));
     }
     pieces.end();
+}
+
+/// Why a text is no JSON, and where; `None` where it is.
+fn no_json(text: &str) -> Option<String> {
+    let line = text.trim_end();
+    let line = line.strip_suffix(',').unwrap_or(line);
+    let why = serde_json::from_str::<serde::de::IgnoredAny>(line).err()?;
+    let (n_before, column) = broken::line_and_column(line, broken::offset(line, &why));
+    let of_line = match n_before {
+        0 => String::new(),
+        n_before => format!(" of line {}", n_before + 1),
+    };
+    Some(format!(
+        "{}, at column {column}{of_line}",
+        broken::reason(&why)
+    ))
 }
 
 /// Where a byte of a line stands, in words. A list may be printed over many lines.

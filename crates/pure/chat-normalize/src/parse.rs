@@ -2,6 +2,7 @@
 
 mod mend;
 
+use chat_event::broken;
 use serde_json::Value;
 
 use mend::{mend, quote_long_integers};
@@ -25,6 +26,8 @@ pub(crate) struct Parsed {
     pub(crate) values: Vec<Value>,
     /// Why the rest could not be read, and where it begins.
     pub(crate) rest: Option<(String, usize)>,
+    /// How far that was read before it was found wrong, in bytes of the text.
+    pub(crate) read_to: usize,
     /// The line ends in the middle of a value.
     pub(crate) cut_off: bool,
     /// What was changed so that it could be read, as what the line has.
@@ -39,8 +42,10 @@ pub(crate) fn parse_line(text: &str) -> Parsed {
     };
     let mut parsed = parse_held(&quoted);
     if let Some((_, at)) = &mut parsed.rest {
-        let n_before = quotes.iter().filter(|quote| **quote < *at).count();
-        *at -= n_before;
+        for at in [at, &mut parsed.read_to] {
+            let n_before = quotes.iter().filter(|quote| **quote < *at).count();
+            *at -= n_before;
+        }
     }
     if !parsed.values.is_empty() {
         parsed
@@ -108,6 +113,7 @@ pub(crate) fn parse_document(text: &str) -> Parsed {
     let closed = parse_line(&closed);
     Parsed {
         rest: parsed.rest.map(|(reason, _)| (reason, at)),
+        read_to: parsed.read_to,
         cut_off: true,
         ..closed
     }
@@ -154,6 +160,7 @@ fn parse_values(text: &str) -> Parsed {
     let mut parsed = Parsed {
         values: Vec::new(),
         rest: None,
+        read_to: 0,
         cut_off: false,
         mended: Vec::new(),
     };
@@ -165,20 +172,12 @@ fn parse_values(text: &str) -> Parsed {
             Some(Ok(value)) => parsed.values.push(value),
             Some(Err(why)) => {
                 parsed.cut_off = why.is_eof();
-                parsed.rest = Some((reason_of(&why), start));
+                parsed.rest = Some((broken::reason(&why), start));
+                parsed.read_to = broken::offset(text, &why);
                 return parsed;
             }
             None => return parsed,
         }
-    }
-}
-
-/// serde_json's message without its position, which counts from a place of its own.
-fn reason_of(why: &serde_json::Error) -> String {
-    let text = why.to_string();
-    match text.rfind(" at line ") {
-        Some(at) => text[..at].to_owned(),
-        None => text,
     }
 }
 

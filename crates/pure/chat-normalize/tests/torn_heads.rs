@@ -146,3 +146,46 @@ fn a_number_beyond_all_bounds_costs_no_line() {
     let mended = "notice Line 1 has numbers beyond all bounds; they are left out";
     assert!(told.contains(&mended.to_owned()), "{told:?}");
 }
+
+#[test]
+fn what_is_wrong_with_a_line_is_told_in_plain_words_with_its_column() {
+    let told = |dialect: Dialect, lines: &[&str]| -> Vec<String> {
+        let mut reader = SessionReader::with_dialect(Context::default(), dialect);
+        let mut events = Vec::new();
+        let text = lines.join("\n") + "\n";
+        reader.push(text.as_bytes(), AT_REST, &mut events).unwrap();
+        reader.finish(AT_REST, &mut events).unwrap();
+        let told = events.iter().filter_map(|event| match &event.payload {
+            Payload::Notice(notice) if notice.source.as_deref() == Some("reader") => {
+                let found = notice.extra.get("found")?.as_str()?.into_owned();
+                Some(format!("{} <{found}>", notice.text))
+            }
+            _ => None,
+        });
+        told.collect()
+    };
+    let sound =
+        r#"{"type":"user","sessionId":"s1","uuid":"u1","message":{"role":"user","content":"Go"}}"#;
+    let torn = r#"{"type":"assistant","text":"é"#;
+    let claude = told(
+        Dialect::ClaudeTranscript,
+        &[sound, torn, sound, r#"{"type": user}"#],
+    );
+    assert_eq!(
+        claude,
+        [
+            format!(
+                "Line 2 could not be read: it ends in the middle of a text, at column 29 <{torn}>"
+            ),
+            "Line 4 could not be read: it is not JSON: a value was expected, at column 10 <{\"type\": user}>"
+                .to_owned(),
+        ]
+    );
+    let ours = told(Dialect::ChatEvents, &[&line(1, "x"), TORN, &line(2, "x")]);
+    assert_eq!(
+        ours,
+        [format!(
+            "Line 2 could not be read: it ends in the middle of a text, at column 30 <{TORN}>"
+        )]
+    );
+}

@@ -6,7 +6,8 @@ use serde_json::value::RawValue;
 
 use super::report::UnreadableKind;
 use super::writer::CHECKSUM_KEY;
-use crate::error::{Error, without_position};
+use crate::broken;
+use crate::error::Error;
 use crate::{ChatEvent, Payload};
 
 /// An event, and whether lone surrogates were mended in it.
@@ -166,14 +167,13 @@ fn pieces(text: &str, way: Way, on_piece: &mut dyn FnMut(Range<usize>, Result<Fo
                 at + len
             }
             Err(why) => {
-                let read = offset_of(rest, &why);
+                let read = broken::offset(rest, &why);
                 budget = budget.saturating_sub(read.max(TRY_COST));
                 damage.get_or_insert_with(|| {
-                    let why = why.to_string();
-                    let why = without_position(&why);
+                    let why = broken::reason(&why);
                     let reason = match way {
-                        Way::Log => format!("{why} at byte {} of the line", at + read),
-                        Way::List => why.to_owned(),
+                        Way::Log => format!("{why}, at byte {} of the line", at + read),
+                        Way::List => why,
                     };
                     (at, (UnreadableKind::NoEvent, reason))
                 });
@@ -206,13 +206,6 @@ fn value_len(text: &str) -> Result<usize, serde_json::Error> {
         Some(Err(why)) => Err(why),
         None => Ok(text.len()),
     }
-}
-
-/// How many bytes of `text` were read before it was found wrong.
-fn offset_of(text: &str, why: &serde_json::Error) -> usize {
-    // Records of a log have no lines, lists may be printed over many.
-    let lines = text.split_inclusive('\n').map(str::len);
-    lines.take(why.line().saturating_sub(1)).sum::<usize>() + why.column()
 }
 
 /// Where the next object could begin, at or behind `from`. Of one that is printed, the first key stands in another line.

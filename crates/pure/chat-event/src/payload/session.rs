@@ -113,6 +113,11 @@ payload_struct! {
     }
 }
 
+impl Notice {
+    /// The field beside the others that has the text of a line that could not be read, as far as it is kept.
+    pub const FOUND: &str = "found";
+}
+
 payload_struct! {
     /// The source takes back what it sent.
     Retract {

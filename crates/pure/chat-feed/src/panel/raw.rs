@@ -9,7 +9,7 @@ use chat_event::payload::{
     AgentCallback, AgentMessage, AssistantDone, ErrorEvent, Interrupt, Notice, Plan, Raw,
     SessionEnd, SessionStart, ThinkingDone, ToolCall, ToolResult, TurnEnd, UserMessage,
 };
-use chat_event::{BodyRef, ChatEvent, Json, Payload, bodies};
+use chat_event::{BodyRef, ChatEvent, Extra, Json, Payload, bodies};
 
 use crate::block::{Block, BlockBody, BlockId, ToolCallBlock};
 use crate::feed::Feed;
@@ -202,12 +202,13 @@ fn payloads<'f>(feed: &'f Feed, block: &'f Block) -> Vec<Told<'f>> {
             text,
             line,
             source,
+            found,
         } => one(Notice {
             level: if *warning { "warning" } else { "info" }.to_owned(),
             text: text.clone(),
             line: *line,
             source: source.clone(),
-            ..Notice::default()
+            extra: found_as_given(found.as_deref()),
         }
         .into()),
         BlockBody::Raw { label, value } => one(Raw {
@@ -235,6 +236,15 @@ fn payloads<'f>(feed: &'f Feed, block: &'f Block) -> Vec<Told<'f>> {
         }
         .into()),
     }
+}
+
+/// The text of a line that could not be read, where a notice has it.
+fn found_as_given(found: Option<&str>) -> Extra {
+    let mut extra = Extra::default();
+    if let Some(found) = found {
+        extra.insert(Notice::FOUND, Json::string(found));
+    }
+    extra
 }
 
 fn call_payloads<'f>(feed: &'f Feed, block: &'f Block, call: &'f ToolCallBlock) -> Vec<Told<'f>> {

@@ -69,6 +69,7 @@ impl ChatRenderer {
                 text: format!("{MODEL_NOTICE}{model}"),
                 line: None,
                 source: Some("session_start".to_owned()),
+                found: None,
             };
             self.row(event, body);
         }
@@ -169,5 +170,6 @@ fn retried(retries: &Retries, to_ms: Option<i64>) -> BlockBody {
         text: retries.words(to_ms),
         line: None,
         source: Some(RETRY_NOTICE.to_owned()),
+        found: None,
     }
 }

@@ -280,6 +280,7 @@ impl ChatRenderer {
             text: notice.text.clone(),
             line: notice.line,
             source: notice.source.clone(),
+            found: found(notice),
         };
         let row = self.row_of_damage(event, body);
         // Most have no more to say.
@@ -315,4 +316,18 @@ impl ChatRenderer {
         self.session_changed();
         self.row_of_damage(event, BlockBody::Gap(gap.clone()));
     }
+}
+
+/// As much of a line that could not be read is kept as readers of files tell; who else tells of one may tell all of it.
+const FOUND_BYTES: usize = 4096;
+
+/// What stands in a line that could not be read, where the notice tells it.
+fn found(notice: &Notice) -> Option<String> {
+    let found = notice.extra.get(Notice::FOUND)?;
+    let text = found.as_str()?;
+    let mut end = text.len().min(FOUND_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    Some(text[..end].to_owned())
 }

@@ -50,3 +50,23 @@ fn a_paragraph_has_the_event_with_all_of_the_answer() {
         assert_eq!(told["payload"]["text"], text);
     }
 }
+
+#[test]
+fn a_line_that_could_not_be_read_has_what_stands_there() {
+    let found = "{\"type\":\"x\",\"text\":\"half\u{1b}";
+    let notice = json!({"level": "warning", "text": "Line 3 could not be read: it ends in the middle of a text",
+        "source": "reader", "line": 3, "found": found});
+    let long = json!({"level": "warning", "text": "Line 4 could not be read: it is not JSON", "source": "reader",
+        "line": 4, "found": "é".repeat(5000)});
+    let (_, renderer) = session(&[("notice", notice.clone()), ("notice", long)]);
+    let feed = renderer.feed();
+    let rows: Vec<BlockId> = feed.rows().map(|block| block.id).collect();
+    let told = |row: BlockId| -> Value {
+        let told: Value = serde_json::from_str(&raw_events(feed, row)[0].text).unwrap();
+        told["payload"].clone()
+    };
+    assert_eq!(told(rows[0]), notice);
+    assert_eq!(told(rows[1])["found"].as_str().unwrap().len(), 4096);
+    let copied = chat_feed::row_text(feed, rows[0], &mut |_, _| None).unwrap();
+    assert!(copied.contains(r#"{"type":"x","text":"half"#), "{copied}");
+}

@@ -97,7 +97,7 @@ pub(crate) fn unreadable_notice(line_no: u64, reason: &str, text: &str) -> Notic
     let mut extra = Extra::default();
     let kept = cut(text, KEPT_TEXT_BYTES);
     if !kept.is_empty() {
-        extra.insert("found", Json::string(kept));
+        extra.insert(Notice::FOUND, Json::string(kept));
     }
     if kept.len() < text.len() {
         extra.insert("bytes", Json::from(Value::from(text.len())));

@@ -1,6 +1,7 @@
 //! A source whose dialect and session are known: its lines are read one by one. Where another session begins in it, this
 //! one is at its end, unless the source carries several side by side: those are for `beside`.
 
+use chat_event::broken;
 use serde_json::Value;
 
 use super::Context;
@@ -78,6 +79,7 @@ impl Running {
         if data.is_none() && is_event_field(text) {
             return emitter.pass_over("a field of the event stream");
         }
+        let whole = text;
         let text = data.unwrap_or(text);
         if !text.trim_start().starts_with(['{', '[']) {
             // The program's own words on its standard output, or what a shell put between the lines.
@@ -105,6 +107,9 @@ impl Running {
             }
         }
         if let Some((reason, at)) = parsed.rest {
+            let n_before = whole.len() - text.len();
+            let place = place_in(whole, n_before + parsed.read_to, held.line_no);
+            let told = format!("{reason}, at {place}");
             let recognise = self.dialect.profile().recognise;
             let behind = match (parsed.cut_off, self.dialect.form()) {
                 (false, Form::Lines) => records_behind(text, at, recognise),
@@ -113,7 +118,7 @@ impl Running {
             if let Some((begins, values)) = behind {
                 self.emitter.begin_line(None);
                 let broken = text.get(at..begins).unwrap_or(text);
-                self.emitter.unreadable(&reason, broken.trim());
+                self.emitter.unreadable(&told, broken.trim());
                 for value in &values {
                     self.value(value, held.arrival_ms);
                 }
@@ -130,7 +135,7 @@ impl Running {
                     format!("it ends too early, in what begins in line {line_no}")
                 }
                 (true, Form::Lines) if !ended => "it ends in the middle of a record".to_owned(),
-                _ => reason,
+                _ => told,
             };
             self.emitter.begin_line(None);
             self.emitter
@@ -230,5 +235,13 @@ impl Running {
                 Origin::Log => {}
             }
         }
+    }
+}
+
+/// Where what was read of a text ends that begins in line `line_no` of its source: `column 412`, `line 7, column 3`.
+fn place_in(text: &str, read_to: usize, line_no: u64) -> String {
+    match broken::line_and_column(text, read_to) {
+        (0, column) => format!("column {column}"),
+        (n_before, column) => format!("line {}, column {column}", line_no + n_before as u64),
     }
 }
