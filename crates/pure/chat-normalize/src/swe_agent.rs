@@ -7,6 +7,7 @@
 //! | `history`, the answer of the same action | the call's id, tool and arguments; its text is the step's, said once |
 //! | `history` alone (demonstrations, runs that stopped early) | its answers and observations |
 //! | `history`, an answer's `thinking_blocks` | thoughts |
+//! | `trajectory`, an `edit` of the open file | how many lines it changed, and the edit itself where no patch tells it |
 //! | `info` | the patch as edits, the cost, how it ended |
 //! | `attempts` | a run each; which of them was chosen, whose copy the other members are |
 //!
@@ -15,6 +16,7 @@
 
 mod steps;
 mod tools;
+mod window;
 
 use chat_event::payload::{ErrorEvent, SessionStart, Usage};
 use chat_event::{Extra, Json};
@@ -205,10 +207,14 @@ impl SweAgent {
         let history = list_of(document, "history");
         self.ask(emitter, &run, history);
         let trajectory = list_of(document, "trajectory");
+        let info = document.get("info").unwrap_or(&Value::Null);
+        // Told by the step and by the patch, each change would count twice.
+        let tells_patch = text_of(info, "submission").is_some();
         let submitted_by = if trajectory.is_empty() {
-            steps::of_history(&mut self.track, emitter, &run, history)
+            steps::of_history(&mut self.track, emitter, &run, history, tells_patch)
         } else {
-            steps::of_trajectory(&mut self.track, emitter, &run, trajectory, history)
+            let both = (trajectory, history);
+            steps::of_trajectory(&mut self.track, emitter, &run, both, tells_patch)
         };
         self.end(emitter, &run, document, &submitted_by);
     }

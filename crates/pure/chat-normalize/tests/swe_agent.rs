@@ -262,13 +262,136 @@ fn an_edit_of_lines_says_of_which_file() {
     assert_eq!(
         edits.map(|(_, title)| title).collect::<Vec<_>>(),
         [
-            "edit 2:3…",
-            "create new.py",
+            "2:3…",
+            "new.py",
             "/w/new.py:1",
             "/w/src/a.py:2-3",
             "/w/src/a.py"
         ]
     );
+}
+
+/// What a run's calls are, and what came of them; the edits last.
+fn calls_of(steps: &[[&str; 2]], info: Value) -> Vec<String> {
+    let step = |[action, observation]: &[&str; 2]| json!({"action": action, "observation": observation, "thought": ""});
+    let steps: Vec<Value> = steps.iter().map(step).collect();
+    let document =
+        json!({"environment": "swe_main", "trajectory": steps, "history": [], "info": info});
+    let events = read_lines(Dialect::SweAgent, &[document]).events;
+    assert_sound("steps", &events);
+    let told = events.iter().filter_map(|event| match &event.payload {
+        Payload::ToolCall(call) => {
+            let kind = call.kind.as_deref().unwrap_or("-");
+            let mut args = serde_json::from_str::<Value>(&call.args.as_text()).unwrap();
+            args.as_object_mut().unwrap().remove("command");
+            Some(format!("{kind} {} {args}", call.tool_name))
+        }
+        Payload::ToolResult(result) => {
+            let why = result.error.as_ref().map(|error| error.message.clone());
+            Some(why.or_else(|| result.summary.clone()).unwrap_or_default())
+        }
+        Payload::FileEdit(edit) => Some(format!("edit {} {}", edit.file_path, edit.diff_preview)),
+        _ => None,
+    });
+    told.collect()
+}
+
+#[test]
+fn what_a_shell_runs_is_a_command_and_the_programs_own_commands_name_their_files() {
+    let shown = "[File: /w/a.py (20 lines total)]\n1:x\n";
+    let told = calls_of(
+        &[
+            ["ls -F\n", "a.py"],
+            ["grep -n x a.py", "1:x"],
+            ["find_file \"a b.py\" src", "none"],
+            ["open a.py 12", shown],
+            ["scroll_down", shown],
+            ["submit", "ok"],
+        ],
+        json!({}),
+    );
+    let calls = told.iter().filter(|line| line.contains('{'));
+    assert_eq!(
+        calls.collect::<Vec<_>>(),
+        [
+            "execute shell {}",
+            "execute shell {}",
+            r#"search find_file {"path":"src","pattern":"a b.py"}"#,
+            r#"read open {"path":"a.py"}"#,
+            r#"read scroll_down {"path":"/w/a.py"}"#,
+            "other submit {}",
+        ]
+    );
+}
+
+/// As in fixtures/swe-agent/…marshmallow-1867.traj.
+#[test]
+fn an_edit_says_how_many_lines_it_changed_where_those_were_shown() {
+    let refused = "Your proposed edit has introduced new syntax error(s). Please understand the fixes.\n\nERRORS:\n- E999 IndentationError: unexpected indent\n\nThis is how\n[File: /w/a.py (9 lines total)]\n7:no\n";
+    let steps = [
+        ["create a.py", "[File: /w/a.py (1 lines total)]\n1:\n"],
+        [
+            "edit 1:1\none\ntwo\nend_of_edit\n",
+            "[File: /w/a.py (2 lines total)]\n1:one\n2:two\n",
+        ],
+        ["edit 2:2\n  three\nend_of_edit\n", refused],
+        [
+            "edit 2:2\nthree\nend_of_edit\n",
+            "[File: /w/a.py (2 lines total)]\n1:one\n2:three\n",
+        ],
+        [
+            "edit 7:7\nx\nend_of_edit\n",
+            "[File: /w/a.py (2 lines total)]\n",
+        ],
+    ];
+    let results = |told: Vec<String>| -> Vec<String> {
+        let is_call = |line: &String| line.contains('{');
+        told.into_iter().filter(|line| !is_call(line)).collect()
+    };
+    let patch = json!({"submission": "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-a\n+b\n"});
+    let told = results(calls_of(&steps, patch));
+    let came = [
+        "2 lines",
+        "+2 −0",
+        "E999 IndentationError: unexpected indent",
+        "+1 −1",
+        "[File: /w/a.py (2 lines total)]",
+    ];
+    assert_eq!(told[..5], came);
+    // The patch in the end is all there is to the edits, else each change would count twice.
+    assert_eq!(told.len(), 6);
+    let told = results(calls_of(&steps, json!({})));
+    let edits: Vec<&String> = told
+        .iter()
+        .filter(|line| line.starts_with("edit "))
+        .collect();
+    assert_eq!(
+        edits,
+        [
+            "edit /w/a.py @@\n+one\n+two\n",
+            "edit /w/a.py @@\n-two\n+three\n"
+        ]
+    );
+}
+
+#[test]
+fn a_replacement_counts_at_each_place_where_it_was_made() {
+    let call = json!({"id": "c", "function": {"name": "edit", "arguments": "{\"search\":\"a\",\"replace\":\"b\\nc\"}"}});
+    let action = "edit 'a' 'b\nc' True";
+    let document = json!({"environment": "e", "info": {}, "trajectory": [
+        {"action": "open a.py", "observation": "[File: /w/a.py (2 lines total)]\n1:a\n2:a", "thought": "o"},
+        {"action": action, "observation": "Replaced 2 occurrences. Please review", "thought": "t"},
+    ], "history": [
+        {"role": "user", "content": "fix"},
+        {"role": "assistant", "content": "t", "thought": "t", "action": action, "tool_calls": [call]},
+    ]});
+    let read = read_lines(Dialect::SweAgent, &[document]);
+    assert_sound("replaced", &read.events);
+    let edits = read.events.iter().filter_map(|event| match &event.payload {
+        Payload::FileEdit(edit) => Some((edit.lines_added, edit.lines_removed)),
+        _ => None,
+    });
+    assert_eq!(edits.collect::<Vec<_>>(), [(4, 2)]);
 }
 
 #[test]

@@ -1,12 +1,15 @@
 //! The steps of a run: from its trajectory, with what only the history knows of them, or from the history alone.
 
 use chat_event::Json;
-use chat_event::payload::ToolResult;
-use serde_json::{Value, json};
+use chat_event::payload::{FileEdit, ToolResult};
+use serde_json::Value;
 
 use super::FORMAT;
-use super::tools::{self, OpenFile};
+use super::tools::Spec;
+use super::window::{Edited, Window};
+use crate::edit::changed_words;
 use crate::emit::Emitter;
+use crate::tool;
 use crate::track::{NewCall, Track};
 use crate::value::{is_true, list_of, str_of, text_of, text_of_blocks};
 use crate::words::printed;
@@ -41,15 +44,15 @@ pub(crate) fn of_trajectory(
     track: &mut Track,
     emitter: &mut Emitter,
     run: &str,
-    trajectory: &[Value],
-    history: &[Value],
+    (trajectory, history): (&[Value], &[Value]),
+    tells_patch: bool,
 ) -> String {
     let mut answers = history
         .iter()
         .filter(|item| str_of(item, "role") == Some("assistant") && !is_true(item, "is_demo"))
         .peekable();
     let mut submitted_by = String::new();
-    let mut open_file = OpenFile::default();
+    let mut window = Window::default();
     for (n, step) in trajectory.iter().enumerate() {
         let response = format!("{run}.s{n}");
         let action = str_of(step, "action").unwrap_or("");
@@ -71,12 +74,13 @@ pub(crate) fn of_trajectory(
             }
             continue;
         }
-        let title = open_file.title(action);
-        let asked = call(track, emitter, &response, (action, title), known);
-        let took = step.get("execution_time").and_then(Value::as_f64);
-        let output = text_of_blocks(step.get("observation"));
-        open_file.after(action, &output);
-        result(track, emitter, &asked.native, &output, took);
+        let asked = call(track, emitter, &response, (action, &window), known);
+        let observed = Observed {
+            output: text_of_blocks(step.get("observation")),
+            took: step.get("execution_time").and_then(Value::as_f64),
+            tells_patch,
+        };
+        result(track, emitter, &asked, (action, &mut window), &observed);
         if action.trim() == "submit" || action.starts_with("submit ") {
             submitted_by = asked.id;
         }
@@ -97,13 +101,14 @@ pub(crate) fn of_history(
     emitter: &mut Emitter,
     run: &str,
     history: &[Value],
+    tells_patch: bool,
 ) -> String {
     let first = history
         .iter()
         .position(|item| str_of(item, "role") == Some("assistant") && !is_true(item, "is_demo"));
     let mut submitted_by = String::new();
-    let mut open: Option<(String, &str)> = None;
-    let mut open_file = OpenFile::default();
+    let mut open: Option<(Called, &str)> = None;
+    let mut window = Window::default();
     for (n, item) in history
         .iter()
         .enumerate()
@@ -120,19 +125,22 @@ pub(crate) fn of_history(
                 track.text(emitter, &response, 0, thought);
                 open = None;
                 if !action.is_empty() {
-                    let title = open_file.title(action);
                     let known = Some(asked(item));
-                    let asked = call(track, emitter, &response, (action, title), known);
+                    let asked = call(track, emitter, &response, (action, &window), known);
                     if action.trim() == "submit" {
-                        submitted_by = asked.id;
+                        submitted_by.clone_from(&asked.id);
                     }
-                    open = Some((asked.native, action));
+                    open = Some((asked, action));
                 }
             }
             Some("user" | "tool") => match open.take() {
-                Some((call_id, action)) => {
-                    open_file.after(action, &content);
-                    result(track, emitter, &call_id, &content, None);
+                Some((called, action)) => {
+                    let observed = Observed {
+                        output: content,
+                        took: None,
+                        tells_patch,
+                    };
+                    result(track, emitter, &called, (action, &mut window), &observed);
                 }
                 None => {
                     let place = track.place();
@@ -164,6 +172,15 @@ struct Called {
     native: String,
     /// Which its events bear.
     id: String,
+    args: Value,
+}
+
+/// What came of a call.
+struct Observed {
+    output: String,
+    took: Option<f64>,
+    /// Whether the run tells in the end what it changed.
+    tells_patch: bool,
 }
 
 /// Tells a call.
@@ -171,7 +188,7 @@ fn call(
     track: &mut Track,
     emitter: &mut Emitter,
     response: &str,
-    (action, title): (&str, String),
+    (action, window): (&str, &Window),
     known: Option<Asked<'_>>,
 ) -> Called {
     let known = known.unwrap_or(Asked {
@@ -181,29 +198,59 @@ fn call(
         args: None,
     });
     let native = known.id.unwrap_or_else(|| format!("{response}.call"));
-    let name = known.name.unwrap_or_else(|| "shell".to_owned());
-    let args = known.args.filter(Value::is_object);
-    let args = args.unwrap_or_else(|| json!({"command": action}));
+    let spec = Spec::of(action, known.name, known.args, window);
     let new = NewCall {
         id: &native,
         response_id: response,
-        name: &name,
-        args: &args,
-        title: Some(title),
-        kind: tools::kind(action),
+        name: &spec.name,
+        args: &spec.args,
+        title: spec.title,
+        kind: spec.kind,
     };
     let id = track.call(emitter, new);
-    Called { native, id }
+    Called {
+        native,
+        id,
+        args: spec.args,
+    }
 }
 
-fn result(track: &mut Track, emitter: &mut Emitter, id: &str, output: &str, took: Option<f64>) {
+fn result(
+    track: &mut Track,
+    emitter: &mut Emitter,
+    called: &Called,
+    (action, window): (&str, &mut Window),
+    observed: &Observed,
+) {
+    let output = &*observed.output;
+    let edited = window.edited(action, &called.args, output);
+    window.after(action, output);
     let result = ToolResult {
         result: Json::string(output),
-        summary: printed(output),
-        duration_ms: took.filter(|took| *took > 0.0).map(millis),
+        error: match &edited {
+            Some(Edited::Refused(why)) => Some(tool::error(Some("error"), why)),
+            Some(Edited::Made(_)) | None => None,
+        },
+        summary: match &edited {
+            Some(Edited::Made(edit)) => {
+                Some(changed_words(1, edit.lines_added, edit.lines_removed))
+            }
+            Some(Edited::Refused(_)) => None,
+            None => printed(output),
+        },
+        duration_ms: observed.took.filter(|took| *took > 0.0).map(millis),
         ..ToolResult::default()
     };
-    track.result(emitter, id, result);
+    let call = track.result(emitter, &called.native, result);
+    if let (Some(call), Some(Edited::Made(edit))) = (call, edited)
+        && !observed.tells_patch
+    {
+        let edit = FileEdit {
+            tool_call_id: call.id.clone(),
+            ..*edit
+        };
+        track.edit(emitter, &call, edit);
+    }
 }
 
 // `as` saturates, which is what is wanted here.
