@@ -168,7 +168,12 @@ fn row_view(ctx: Ctx, feed: &Feed, block: &Block) -> AnyView {
             code,
             message,
             count,
-        } => mark::error(ctx, block, code, message, *count),
+            retries,
+            retried_ms,
+        } => {
+            let retried = (*retries, *retried_ms);
+            mark::error(ctx, block, code, message, *count, retried)
+        }
         BlockBody::Audio { .. } => attachments::spoken(ctx, feed, block),
         BlockBody::Compaction(compaction) => mark::compaction(ctx, block, compaction),
         BlockBody::Notice {

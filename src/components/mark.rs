@@ -36,17 +36,34 @@ pub(crate) fn interrupt(feed: &Feed, block: &Block, reason: &str) -> AnyView {
     Line::new(Icon::Alert, what).icon_class("icon warn").view()
 }
 
-/// Something failed.
-pub(crate) fn error(ctx: Ctx, block: &Block, code: &str, message: &str, count: u32) -> AnyView {
+/// Something failed: what, and how often and how long the provider was asked again.
+pub(crate) fn error(
+    ctx: Ctx,
+    block: &Block,
+    code: &str,
+    message: &str,
+    count: u32,
+    (retries, retried_ms): (u32, Option<u64>),
+) -> AnyView {
     let id = block.id;
     let first = units::first_line(message, 300);
     let times = (count > 1).then(|| span().class("muted").child(format!(" × {count}")));
     // What its words say is not said beside them.
-    let is_said = first.to_lowercase().contains(&code.to_lowercase());
+    let code = code.replace('_', " ");
+    let is_said = [first.to_lowercase(), first.to_lowercase().replace('_', " ")]
+        .iter()
+        .any(|said| said.contains(&code.to_lowercase()));
+    let tried = (retries > 0).then(|| units::count(u64::from(retries), "retry", "retries"));
+    let outcome = match (is_said || code.is_empty(), tried) {
+        (true, tried) => tried.unwrap_or_default(),
+        (false, Some(tried)) => format!("{code} · {tried}"),
+        (false, None) => code,
+    };
     let what = (span().class("verb").child(seen::text(&*first)), times);
     let line = Line::new(Icon::Alert, what)
         .icon_class("icon icon--failed")
-        .outcome_said(if is_said { "" } else { code });
+        .outcome_said(&outcome)
+        .time(retried_ms.map(units::duration).unwrap_or_default());
     if message.trim() == first {
         return line.view();
     }

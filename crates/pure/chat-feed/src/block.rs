@@ -111,6 +111,10 @@ pub enum BlockBody {
         message: String,
         /// How often in a row.
         count: u32,
+        /// How often the provider had been asked again before.
+        retries: u32,
+        /// How long that went on, in milliseconds.
+        retried_ms: Option<u64>,
     },
     /// Spoken answer.
     Audio {
@@ -157,7 +161,7 @@ pub enum BlockBody {
     /// The end of a turn: what it took.
     TurnEnd(Box<TurnEndBlock>),
 }
-chat_event::pack_variants!(BlockBody { 0 => Interrupt { reason }, 1 => Prompt(prompt), 2 => Text(text), 3 => Thinking(thinking), 4 => ToolCall(call), 5 => FileEdit(edit), 6 => AgentMessage(message), 7 => Permission(permission), 8 => Question(question), 9 => Plan(entries), 10 => Progress(progress), 11 => AgentSwitch(switch), 12 => Error { code, message, count }, 13 => Audio { chunks, duration_ms, done, sound }, 14 => Compaction(told), 15 => Notice { warning, text, line, source, found }, 16 => Raw { label, value }, 17 => SessionStart(start), 18 => SessionEnd { reason }, 19 => Gap(gap), 20 => TurnEnd(end) });
+chat_event::pack_variants!(BlockBody { 0 => Interrupt { reason }, 1 => Prompt(prompt), 2 => Text(text), 3 => Thinking(thinking), 4 => ToolCall(call), 5 => FileEdit(edit), 6 => AgentMessage(message), 7 => Permission(permission), 8 => Question(question), 9 => Plan(entries), 10 => Progress(progress), 11 => AgentSwitch(switch), 12 => Error { code, message, count, retries, retried_ms }, 13 => Audio { chunks, duration_ms, done, sound }, 14 => Compaction(told), 15 => Notice { warning, text, line, source, found }, 16 => Raw { label, value }, 17 => SessionStart(start), 18 => SessionEnd { reason }, 19 => Gap(gap), 20 => TurnEnd(end) });
 
 impl BlockBody {
     /// Whether it asks for something that nobody has answered, and that can still be answered.

@@ -318,8 +318,9 @@ impl ChatRenderer {
         {
             self.work_begins(event, took);
         }
+        let mut retried = None;
         if self.retries.is_some() && Retries::end_with(&event.payload) {
-            self.retries_end();
+            retried = self.retries_end();
         }
         match &event.payload {
             Payload::TurnStart(start) => self.turn_start(event, start),
@@ -354,7 +355,7 @@ impl ChatRenderer {
             Payload::QuestionRequest(request) => self.question_request(event, request),
             Payload::QuestionResolved(resolved) => self.question_resolved(event, resolved),
             Payload::Interrupt(interrupt) => self.interrupt(event, interrupt),
-            Payload::ErrorEvent(error) => self.error(event, error),
+            Payload::ErrorEvent(error) => self.error(event, error, retried),
             Payload::Plan(plan) => self.plan(event, plan),
             Payload::Progress(progress) => self.progress(event, progress),
             Payload::AudioChunk(chunk) => self.audio_chunk(event, chunk),

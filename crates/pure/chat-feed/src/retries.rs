@@ -55,15 +55,24 @@ impl Retries {
         }
     }
 
+    /// How many tries there were.
+    pub(crate) fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// How long they went on, where that is worth to be told; without an end, up to the last one.
+    pub(crate) fn took_ms(&self, to_ms: Option<i64>) -> Option<u64> {
+        let took_ms = between(self.first_ms, to_ms.or(self.last_ms));
+        took_ms.filter(|&took_ms| took_ms >= SHORT_MS)
+    }
+
     /// `Retried 10 times over 3m 02s: API error 529`; without an end, up to the last try.
     pub(crate) fn words(&self, to_ms: Option<i64>) -> String {
         let mut words = match self.count {
             1 => "Retried once".to_owned(),
             count => format!("Retried {count} times"),
         };
-        let took =
-            between(self.first_ms, to_ms.or(self.last_ms)).filter(|&took_ms| took_ms >= SHORT_MS);
-        if let Some(took_ms) = took {
+        if let Some(took_ms) = self.took_ms(to_ms) {
             words.push_str(" over ");
             words.push_str(&units::duration(took_ms));
         }

@@ -158,3 +158,45 @@ fn a_turn_that_fails_at_once_says_that_its_prompt_is_not_told() {
         ["prompt go", "Retried once over 1.0 s", "Overloaded"]
     );
 }
+
+#[test]
+fn what_failed_in_the_end_says_how_often_it_was_tried() {
+    let retry = |n: i64| (n * 1_000, "session_status", json!({"status": "retrying"}));
+    let error = |at_ms: i64| {
+        (
+            at_ms,
+            "error",
+            json!({"code": "x", "message": "Overloaded"}),
+        )
+    };
+    let retries_of = |told: &[(i64, &str, Value)]| -> Vec<(u32, Option<u64>, u32)> {
+        let start = (0, "turn_start", json!({"trigger": "user"}));
+        let mut renderer = ChatRenderer::new();
+        renderer.replay_events(&log(&[&[start], told].concat()));
+        let rows = renderer
+            .feed()
+            .rows()
+            .filter_map(|block| match &block.body {
+                BlockBody::Error {
+                    retries,
+                    retried_ms,
+                    count,
+                    ..
+                } => Some((*retries, *retried_ms, *count)),
+                _ => None,
+            });
+        rows.collect()
+    };
+    assert_eq!(retries_of(&[error(1)]), [(0, None, 1)]);
+    assert_eq!(retries_of(&[retry(1), error(1_200)]), [(1, None, 1)]);
+    assert_eq!(
+        retries_of(&[retry(1), retry(2), retry(3), error(32_000)]),
+        [(3, Some(31_000), 1)]
+    );
+    // The provider answered in between.
+    let answer = (2_000, "assistant_done", json!({"text": "Yes"}));
+    assert_eq!(
+        retries_of(&[retry(1), answer, error(3_000)]),
+        [(0, None, 1)]
+    );
+}

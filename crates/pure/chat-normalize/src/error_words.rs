@@ -15,7 +15,10 @@ const MAX_DEPTH: u8 = 3;
 /// Makes the error say what a person would; `details` keeps what it said.
 pub(crate) fn put_in_words(error: &mut ErrorEvent) {
     // A code that fits every error tells none from another.
-    if matches!(error.code.as_str(), "error" | "other" | "unknown") {
+    if matches!(
+        error.code.as_str(),
+        "error" | "other" | "unknown" | "api_error"
+    ) {
         error.code.clear();
     }
     if let Some(words) = words_of(&error.message) {

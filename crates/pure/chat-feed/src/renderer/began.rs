@@ -4,7 +4,7 @@ use chat_event::payload::{LogStart, SessionStart, SessionStatus};
 use chat_event::{ChatEvent, Payload, Took};
 
 use super::ChatRenderer;
-use crate::block::BlockBody;
+use crate::block::{BlockBody, BlockId};
 use crate::patch::FeedPatch;
 use crate::retries::{RETRY_NOTICE, Retries, is_retry};
 
@@ -127,18 +127,17 @@ impl ChatRenderer {
         self.retries = Some((row, retries));
     }
 
-    /// The provider answered, or is asked no more.
+    /// The provider answered, or is asked no more. Gives where the tries are told, and what they were.
     #[inline(never)]
-    pub(super) fn retries_end(&mut self) {
-        let Some((row, retries)) = self.retries.take() else {
-            return;
-        };
+    pub(super) fn retries_end(&mut self) -> Option<(BlockId, Retries)> {
+        let (row, retries) = self.retries.take()?;
         let body = retried(&retries, self.now_ms);
         if self.feed.contains(row) && self.feed.block(row).body != body {
             self.feed.slot(row).block.body = body;
             // The event in hand comes to another row, or to none.
             self.patches.push(FeedPatch::Update { block: row });
         }
+        Some((row, retries))
     }
 
     pub(super) fn note_time(&mut self, event: &ChatEvent) {

@@ -6,6 +6,7 @@ use chat_event::payload::{ErrorEvent, Interrupt};
 use super::ChatRenderer;
 use super::place::Place;
 use crate::block::{BlockBody, BlockId, TurnIdx};
+use crate::retries::Retries;
 use crate::session::TurnState;
 use crate::tool::ToolStatus;
 
@@ -73,8 +74,20 @@ impl ChatRenderer {
     }
 
     #[inline(never)]
-    pub(super) fn error(&mut self, event: &ChatEvent, error: &ErrorEvent) {
+    pub(super) fn error(
+        &mut self,
+        event: &ChatEvent,
+        error: &ErrorEvent,
+        retried: Option<(BlockId, Retries)>,
+    ) {
         let place = self.place(event);
+        let retried = retried.filter(|(row, _)| {
+            let row = self.feed.block(*row);
+            (row.turn, row.parent) == (place.turn, place.parent)
+        });
+        let (retries, retried_ms) = retried.map_or((0, None), |(_, retries)| {
+            (retries.count(), retries.took_ms(self.now_ms))
+        });
         self.stop(event, &place, (ToolStatus::NoResult, TurnState::Failed));
         // The same failure again is one row that counts; a sub-agent's is not that of its turn.
         let last = self.end_of(&place);
@@ -84,6 +97,7 @@ impl ChatRenderer {
                 code,
                 message,
                 count,
+                ..
             } = &mut block.body
                 && (block.turn, block.parent) == (place.turn, place.parent)
                 && *code == error.code
@@ -100,6 +114,8 @@ impl ChatRenderer {
                 code: error.code.clone(),
                 message: error.message.clone(),
                 count: 1,
+                retries,
+                retried_ms,
             },
         );
     }
