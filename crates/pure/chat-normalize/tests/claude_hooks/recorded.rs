@@ -142,3 +142,37 @@ fn what_recorded_inputs_say_comes_out_once() {
         }
     }
 }
+
+/// The hooks that the README lists tell enough: a call that failed gives `PostToolUseFailure`, and no `PostToolUse`.
+#[test]
+fn what_the_readme_lists_tells_how_every_call_ended() {
+    let readme = include_str!("../../../../../README.md");
+    let list = readme
+        .lines()
+        .find(|line| line.contains("the same for `"))
+        .unwrap();
+    let (_, others) = list.split_once("the same for `").unwrap();
+    let mut listed: Vec<&str> = others.split('`').step_by(2).collect();
+    // The one in its example.
+    listed.push("PostToolUse");
+    for (name, bytes) in corpus() {
+        let lines = String::from_utf8(bytes).unwrap();
+        let told = lines.lines().filter(|line| {
+            let line: Value = serde_json::from_str(line).unwrap();
+            listed.contains(&line["hook_event_name"].as_str().unwrap())
+        });
+        let told: String = told.map(|line| format!("{line}\n")).collect();
+        let results = |bytes: &[u8]| {
+            let (events, _) = read_pieces(std::iter::once(bytes));
+            let results = events.into_iter().filter_map(|event| match event.payload {
+                Payload::ToolResult(result) => Some((result.tool_call_id, result.error)),
+                _ => None,
+            });
+            let mut results: Vec<String> = results.map(|result| format!("{result:?}")).collect();
+            results.sort();
+            results
+        };
+        let all = results(lines.as_bytes());
+        assert_eq!(results(told.as_bytes()), all, "{name}");
+    }
+}
