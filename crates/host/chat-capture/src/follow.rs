@@ -61,6 +61,7 @@ use crate::client::Error;
 use crate::sources::{FOLLOWING, Sources, Words, forget_old};
 use crate::spool::make_dir;
 pub use about::context_of;
+use agent::Tells;
 pub use agent::{Agent, Holds, Place, places};
 use database::Watched;
 use file::Facts;
@@ -111,6 +112,13 @@ const TRY_AGAIN: Duration = Duration::from_secs(5);
 
 /// Between two looks at who writes to the files, at least: all processes of the user are gone through.
 const LOOK_FOR_HOLDERS: Duration = Duration::from_secs(2);
+
+/// A session that changes while nobody is seen at it is looked at sooner: its agent may be killed before the next look. So
+/// often that is done for one session, for whoever writes to it may be nobody that we can ever see.
+const MOST_SOON: u8 = 8;
+
+/// Such a look is paid with so many times its length of rest.
+const REST_PER_SOON: u32 = 10;
 
 /// A file that is gone for so long is forgotten: as a folder that comes back it is known until then.
 const FORGET: Duration = Duration::from_hours(1);
@@ -223,6 +231,10 @@ pub struct Follow {
     next_tick: Instant,
     next_note: Instant,
     next_holders: Instant,
+    /// Before that nobody is looked for sooner.
+    next_soon: Instant,
+    /// Sessions that changed while nobody was seen at them.
+    unseen: BTreeSet<PathBuf>,
     began: bool,
     progress: Progress,
     told_progress: Option<Instant>,
@@ -248,12 +260,20 @@ struct Known {
     held_since: Option<Instant>,
     /// Who writes to its own file.
     holders: Holders,
+    /// How often it may be looked sooner for who does.
+    n_soon: u8,
     /// When it was read last for its end alone.
     read_to_end: Option<Instant>,
     first_bytes: u64,
 }
 
 impl Known {
+    /// Whether it changed just now, and nobody is seen at it who could be.
+    fn is_unseen(&self, at_ms: i64) -> bool {
+        let may_be_seen = self.agent.tells() != Tells::Nothing && self.n_soon > 0;
+        may_be_seen && self.wanted && !self.holders.are_known() && self.rests(at_ms) <= HOT
+    }
+
     fn is_gone(&self) -> bool {
         self.gone_since.is_some()
     }
@@ -306,6 +326,8 @@ impl Follow {
             next_tick: now,
             next_note: now + NOTE,
             next_holders: now,
+            next_soon: now,
+            unseen: BTreeSet::new(),
             began: false,
             progress: Progress::default(),
             told_progress: None,
@@ -347,6 +369,7 @@ impl Follow {
             self.look_at_hot();
             self.databases_are_due();
         }
+        self.see_holders_soon();
         if now >= self.next_note {
             self.next_note = now + NOTE;
             self.note(taker);

@@ -11,7 +11,8 @@ use super::holders::Holders;
 use super::session::Session;
 use super::tree::{Seen, Tree};
 use super::{
-    FORGET, Follow, HOT, Known, LONGEST_PAUSE, LOOK, REST, REST_PER_LOOK, TICK, Taker, duration_ms,
+    FORGET, Follow, HOT, Known, LONGEST_PAUSE, LOOK, MOST_SOON, REST, REST_PER_LOOK, TICK, Taker,
+    duration_ms,
 };
 use crate::pipe::now_ms;
 
@@ -119,6 +120,7 @@ impl Follow {
             not_before: None,
             held_since: None,
             holders: Holders::of(kept.and_then(|it| it.holders.as_ref())),
+            n_soon: MOST_SOON,
             read_to_end: None,
             first_bytes: 0,
         });
@@ -133,6 +135,9 @@ impl Follow {
         known.holders.note_write(facts.changed_ms);
         // What changes while we look on is of interest whenever it began.
         known.wanted |= !is_first || facts.changed_ms >= since_ms;
+        if known.is_unseen(now_ms()) {
+            self.unseen.insert(main.clone());
+        }
         if is_main && before.is_some_and(|before| may_be_other(&main, before, facts)) {
             known.refused = false;
         }
@@ -184,6 +189,9 @@ impl Follow {
             if is_changed {
                 known.refused &= !may_be_other(path, before, known.facts);
                 known.holders.note_write(known.facts.changed_ms);
+                if known.is_unseen(at_ms) {
+                    self.unseen.insert(path.clone());
+                }
             }
             if (is_changed || is_unsure) && !known.is_first {
                 self.changed.insert(path.clone());

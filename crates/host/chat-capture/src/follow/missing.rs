@@ -6,7 +6,10 @@ use super::agent::Tells;
 use super::holders::{self, Sought};
 use super::running::{running, running_beside};
 use super::session::Session;
-use super::{Follow, HOT, LONGEST_PAUSE, LOOK_FOR_HOLDERS, REST, REST_PER_LOOK, TRY_AGAIN};
+use super::{
+    Follow, HOT, LONGEST_PAUSE, LOOK_FOR_HOLDERS, MOST_SOON, REST, REST_PER_LOOK, REST_PER_SOON,
+    TICK, TRY_AGAIN,
+};
 use crate::pipe::now_ms;
 
 impl Follow {
@@ -28,9 +31,37 @@ impl Follow {
                 self.kept.hold_database(&database.path, noted);
             }
         }
+        self.count_soon();
         let took = began.elapsed();
+        self.next_soon = Instant::now() + (took * REST_PER_SOON).clamp(TICK, LONGEST_PAUSE);
         self.next_holders =
             Instant::now() + (took * REST_PER_LOOK).clamp(LOOK_FOR_HOLDERS, LONGEST_PAUSE);
+    }
+
+    /// Looks sooner, where somebody writes to a session whom nobody saw: an agent that lives between two looks alone is missed
+    /// by none, and its session would go on for good once it was killed. More than who is seen this does not take to be gone.
+    pub(super) fn see_holders_soon(&mut self) {
+        if !self.unseen.is_empty() && Instant::now() >= self.next_soon {
+            self.next_holders = Instant::now();
+            self.see_holders();
+        }
+    }
+
+    /// Each look counts for those that it was for. One whose folder is not read yet is not found before.
+    fn count_soon(&mut self) {
+        let (known, loaded) = (&mut self.known, &self.loaded);
+        self.unseen.retain(|path| {
+            let Some(known) = known.get_mut(path) else {
+                return false;
+            };
+            known.n_soon = match known.holders.are_known() {
+                true => MOST_SOON,
+                false => known.n_soon.saturating_sub(1),
+            };
+            let is_read = loaded.get(path).and_then(Session::works_in).is_some();
+            let waits = matches!(known.agent.tells(), Tells::Name(_)) && !is_read;
+            waits && known.n_soon > 0 && !known.holders.are_known()
+        });
     }
 
     /// Reads what agents say of their own processes, as Claude Code and Qwen Code do; that costs a small file for each of
@@ -76,7 +107,8 @@ impl Follow {
         let mut sought = Vec::new();
         for (path, known) in &mut self.known {
             let session = self.loaded.get(path);
-            let is_hot = session.is_some() && known.rests(at_ms) <= HOT;
+            let is_watched = session.is_some() || self.unseen.contains(path);
+            let is_hot = is_watched && known.rests(at_ms) <= HOT;
             let is_missed = known.holders.are_known() && !self.kept.is_ended(path);
             if known.is_gone() || !(is_hot || is_missed) || !known.holders.are_due() {
                 continue;

@@ -12,6 +12,7 @@ mod agents;
 mod callers;
 mod put_away;
 mod results;
+mod seen_soon;
 mod vibe;
 
 /// Takes all, and remembers what it was told.
