@@ -141,6 +141,15 @@ fn a_page_that_was_hidden_or_frozen_has_all_of_it_when_it_is_shown() {
             "__test.all('[data-new-since]').length === 1",
         )
         .await;
+        // What is placed elsewhere is measured from there.
+        let is_in_its_row: bool = tab
+            .eval(
+                "(() => { const [row] = __test.all('[data-new-since]');
+                    const below = parseFloat(getComputedStyle(row, '::after').bottom) + 8 + 16;
+                    return Math.abs(below - row.getBoundingClientRect().height) <= 1; })()",
+            )
+            .await;
+        assert!(is_in_its_row, "the words of the mark stand above its row");
         // Frozen, as browsers do it after some minutes.
         tab.run(&see("hidden")).await;
         tab.set_frozen(true).await;
