@@ -79,9 +79,10 @@ pub(super) fn head_view(
         .borrow()
         .is_screen()
         .then(|| toggle(ctx, id, kept, "As printed", |kept| &kept.as_printed));
-    let class = match command.is_none() && cwd.is_none() {
-        true => "terminal__head terminal__head--corner",
-        false => "terminal__head",
+    let class = match (command.is_none() && cwd.is_none(), printed.is_some()) {
+        (true, false) => "terminal__head terminal__head--corner",
+        (true, true) => "terminal__head terminal__head--corner terminal__head--screen",
+        (false, _) => "terminal__head",
     };
     let buttons = has_printed.then_some((printed, wrap, copy));
     div().class(class).child((command, cwd, buttons)).into_any()
