@@ -256,11 +256,11 @@ fn unified_and_split_tell_the_same_lines() {
         drawn(&list, &none),
         [
             "@@ -1,3 +1,4 @@ fn a",
-            "[1 1]let x = 1;",
-            "[2  ]removed old(word);",
-            "[  2]added new(word);",
-            "[  3]added more();",
-            "[3 4]}",
+            "[1  1]let x = 1;",
+            "[2   ]removed old(word);",
+            "[   2]added new(word);",
+            "[   3]added more();",
+            "[3  4]}",
         ]
     );
     assert!(list.show(shown(true, Space::Counts)));
@@ -326,10 +326,10 @@ fn lines_that_differ_in_their_ends_alone_say_so() {
     assert_eq!(
         lines[1..],
         [
-            "[1  ]removed a ends with CR LF",
-            "[2  ]removed b",
-            "[  1]added a ends with LF",
-            "[  2]added c",
+            "[1   ]removed a ends with CR LF",
+            "[2   ]removed b",
+            "[   1]added a ends with LF",
+            "[   2]added c",
         ]
     );
 }
@@ -354,8 +354,8 @@ fn made_files_binaries_and_renames_are_one_line() {
             "Show diff (lock file, 2 lines)",
             "b.rs+1−1",
             "@@ -1,1 +1,1 @@",
-            "[1  ]removed a",
-            "[  1]added b",
+            "[1   ]removed a",
+            "[   1]added b",
             "x.png",
             "Binary file: its content is not shown",
             "o.rs → n.rsrenamed",
@@ -408,7 +408,7 @@ fn hostile_names_and_lines_stay_text_and_hide_nothing() {
     )
     .unwrap();
     let lines = drawn(&list, &BTreeMap::new());
-    assert_eq!(lines[1], "[1  ]removed <img src=x>");
+    assert_eq!(lines[1], "[1   ]removed <img src=x>");
     assert!(!lines[2].contains(['\u{202e}', '\u{0}']), "{}", lines[2]);
     assert!(lines[2].contains("<script>"));
     let long = format!("@@ -0,0 +1 @@\n+{}\n", "é".repeat(1_000_000));

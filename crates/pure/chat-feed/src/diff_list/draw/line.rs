@@ -84,7 +84,8 @@ impl LineOf<'_> {
         let mut of_new = split_row.new.filter(|_| side != Side::Old);
         let old_no = of_old.take().and_then(|at| self.number(at, true));
         let new_no = of_new.take().and_then(|at| self.number(at, false));
-        let both = format!("{:>width$} {:>width$}", number(old_no), number(new_no));
+        // One space is no more than what stands between digits.
+        let both = format!("{:>width$}  {:>width$}", number(old_no), number(new_no));
         let one = number(new_no.or(old_no));
         let tint = if old { &tints.0 } else { &tints.1 };
         to.put(Strokes::DIV, line_class(changed, old));
