@@ -82,6 +82,18 @@ fn the_word_loop_goes_later_than_the_count_of_events() {
             let told: (bool, bool, bool) = stage.tab.eval(looks).await;
             assert_eq!(told, (has_word, false, true), "{width_px} px wide");
         }
+        // A long name gives way, and no button does.
+        stage
+            .tab
+            .run("__test.one('.transport__chapter-title').textContent = 'Words of a prompt '.repeat(20)")
+            .await;
+        let narrow = "__test.all('.transport__row .icon-button').filter((it) => it.checkVisibility() && it.getBoundingClientRect().width < 24).map((it) => it.ariaLabel)";
+        for width_px in [1_150, 1_110, 1_010] {
+            stage.tab.look(false, (width_px, 700)).await;
+            stage.rest().await;
+            let narrow: Vec<String> = stage.tab.eval(narrow).await;
+            assert_eq!(narrow, [""; 0], "{width_px} px wide");
+        }
     });
 }
 
