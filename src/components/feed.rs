@@ -105,8 +105,15 @@ impl FeedView {
             ctx,
         });
         let on_view = {
-            let following = following.clone();
-            move |view| following.set(view)
+            let (following, ask) = (following.clone(), ask.clone());
+            move |view: View| {
+                let followed = following.with_untracked(|before| before.following);
+                following.set(view);
+                // Scripts are told once a frame, and this one may be over.
+                if followed != view.following {
+                    ask();
+                }
+            }
         };
         let of_list = [&elements.scroller, &elements.sizer, &elements.log];
         let list = VirtualList::new(of_list.map(Clone::clone), rows, ask.clone(), on_view);

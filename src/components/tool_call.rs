@@ -44,6 +44,7 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
     let sentence = sentence.filter(|sentence| !sentence.is_empty());
     let object = sentence.unwrap_or_else(|| units::first_line(&object, OBJECT_CHARS));
     let is_path = matches!(call.kind, ToolKind::Read | ToolKind::Edit);
+    let said = said(call);
     let line = match call.status {
         ToolStatus::Preparing | ToolStatus::Running => {
             let name = span().class("tool-name").child(seen::text(name));
@@ -96,14 +97,18 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
                 false => line.says(says),
             };
             line.ended(
-                |strokes| draw_outcome(strokes, feed, call, &headline.outcome, open),
+                |strokes| {
+                    // What an agent answered stands below its line, or in what is opened.
+                    let outcome = said.as_ref().map_or(&*headline.outcome, |_| "");
+                    draw_outcome(strokes, feed, call, outcome, open);
+                },
                 &time.unwrap_or_default(),
             )
             .toggles(open)
         }
     };
     let body = open.then(|| later::body(ctx, feed, block));
-    let said = said(call).filter(|_| !open);
+    let said = said.filter(|_| !open);
     let said = said.map(|said| div().class("tool-call__said").child(seen::text(said)));
     (line, said, body).into_any()
 }

@@ -240,6 +240,9 @@ impl FeedElement {
             // The player has yet to hear of what has just come.
             self.store.set_goes_on(!self.has_ended());
             self.begin_once(is_read);
+            if !self.tell("af-ready", &[]) {
+                return;
+            }
         }
         self.go_on(is_all_here);
     }

@@ -36,7 +36,12 @@ struct Told {
     typed: Option<Typed>,
     state: State,
     moves: bool,
+    /// While it moves, how far it has played: the clock goes on also where nothing happens.
+    played: Option<u64>,
 }
+
+/// So often the page hears of a player that moves while nothing happens.
+const CLOCK_MS: f64 = 250.0;
 
 impl Default for Playing {
     fn default() -> Self {
@@ -211,10 +216,18 @@ impl FeedStore {
                 typed: player.typed(),
                 state: player.state(),
                 moves: player.moves(),
+                played: player
+                    .moves()
+                    .then(|| (player.played_ms() / CLOCK_MS) as u64),
             }
         };
-        if self.playing.told.replace(Some(told)) == Some(told) {
+        let before = self.playing.told.replace(Some(told));
+        if before == Some(told) {
             return;
+        }
+        let played = told.played;
+        if before.is_some_and(|before| Told { played, ..before } == told) {
+            return self.tell_moved();
         }
         let mut patches = Vec::new();
         {

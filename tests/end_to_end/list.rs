@@ -335,6 +335,9 @@ fn the_bar_says_which_moment_is_shown_and_has_the_ways_to_the_list() {
         tab.click("__test.visible('.sessions__menu')").await;
         let whole = "document.querySelectorAll('.facet').length === 3 && [...document.querySelectorAll('.facet')].every((facet) => { const free = facet.cloneNode(true); free.style.cssText = 'position: absolute; inline-size: max-content; max-inline-size: none'; facet.parentElement.append(free); const wanted = free.offsetWidth; free.remove(); return facet.offsetWidth >= wanted; })";
         tab.wait_for("their words", SHORT, whole).await;
+        // Also of sessions that were there before anybody typed.
+        let offered = "document.querySelector('.facet[aria-label=Agent]').options.length > 1";
+        tab.wait_for("an agent to choose", SHORT, offered).await;
         tab.click("__test.visible('.sessions__menu')").await;
         // By a key as well; who was in it is in it again.
         tab.run("document.getElementById('sessions-rows').focus()")

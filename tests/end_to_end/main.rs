@@ -76,6 +76,7 @@ mod player_bar;
 mod print;
 mod put_back;
 mod reaching;
+mod read_on;
 mod reasons;
 mod rehearsal;
 mod removing;

@@ -1,5 +1,6 @@
 //! What is done in a frame of the feed, and when one is asked for. How rows are laid out is for the list.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use leptos::prelude::*;
@@ -9,7 +10,7 @@ use super::flush;
 use crate::components::Context;
 use crate::components::around::AROUND;
 use crate::platform::frame::{self, Frame};
-use crate::platform::turns;
+use crate::platform::{style, turns};
 use crate::virtual_list::VirtualList;
 
 /// Where so many events came since the last frame that was drawn, 9,000 a second, each second frame is passed over, and from
@@ -20,7 +21,14 @@ const FLOOD_EVENTS: [u32; 2] = [150, 600];
 /// each piece of it lays the list out, and paints its bars, thirty times in half a second.
 const READING_FRAME_MS: i32 = 100;
 
-/// What is done when events came: a frame is asked for, or one before long while a log is read and there are rows.
+/// How often what comes changes the page for who wants no motion: text is not typed before their eyes.
+const STILL_FRAME_MS: i32 = 250;
+
+/// The browser is asked so often whether somebody wants that: thousands of events may come in a second.
+const ASKED_MS: f64 = 1_000.0;
+
+/// What is done when events came: a frame is asked for, or one before long while a log is read and there are rows, and for
+/// who wants no motion.
 pub(super) fn when_events_came(
     frame: &Rc<Frame>,
     context: &Rc<Context>,
@@ -28,12 +36,21 @@ pub(super) fn when_events_came(
 ) -> impl Fn() + use<> {
     let (frame, context) = (Rc::downgrade(frame), Rc::downgrade(context));
     let list = Rc::downgrade(list);
+    let asked = Cell::new((f64::NEG_INFINITY, false));
+    let is_still = move || {
+        let now_ms = frame::now_ms();
+        if now_ms - asked.get().0 > ASKED_MS {
+            asked.set((now_ms, style::reduced_motion()));
+        }
+        asked.get().1
+    };
     move || {
         if let (Some(frame), Some(context)) = (frame.upgrade(), context.upgrade()) {
             let shows_rows = list.upgrade().is_some_and(|list| list.len() > 0);
-            match context.busy.get() && shows_rows {
-                true => frame.request_within(READING_FRAME_MS),
-                false => frame.request(),
+            match shows_rows {
+                true if context.busy.get() => frame.request_within(READING_FRAME_MS),
+                true if is_still() => frame.request_within(STILL_FRAME_MS),
+                _ => frame.request(),
             }
         }
     }
