@@ -147,7 +147,10 @@ fn a_turn_that_fails_at_once_says_that_its_prompt_is_not_told() {
         json!({"code": "x", "message": "Overloaded"}),
     );
     let retry = (1_000, "session_status", json!({"status": "retrying"}));
-    assert_eq!(failed(&[error.clone()]), ["no prompt", "Overloaded"]);
+    assert_eq!(
+        failed(std::slice::from_ref(&error)),
+        ["no prompt", "Overloaded"]
+    );
     assert_eq!(
         failed(&[retry.clone(), error.clone()]),
         ["no prompt", "Retried once over 1.0 s", "Overloaded"]

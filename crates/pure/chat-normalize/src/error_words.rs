@@ -108,4 +108,20 @@ mod tests {
         let details = error.extra.get("details").map(Json::to_value);
         assert_eq!(details.as_ref().and_then(Value::as_str), Some(of_codex));
     }
+    #[test]
+    fn a_code_that_fits_every_error_is_none() {
+        for (code, told) in [
+            ("api_error", ""),
+            ("unknown", ""),
+            ("rate_limit", "rate_limit"),
+        ] {
+            let mut error = ErrorEvent {
+                code: code.to_owned(),
+                message: "No".to_owned(),
+                ..ErrorEvent::default()
+            };
+            put_in_words(&mut error);
+            assert_eq!((&*error.code, &*error.message), (told, "No"));
+        }
+    }
 }
