@@ -201,8 +201,7 @@ fn go_button(
         .child(what)
 }
 
-/// A path of which whole parts are left out where it has no room, and the name of the file never is: the style cuts it at
-/// its start, where each folder is a box that is there or is not.
+/// A path that the style cuts at its start where it has no room: the name of the file stays. Each part keeps its own order.
 fn path_parts(path: &str) -> impl IntoView + use<> {
     let (folders, name) = units::folders_and_name(path);
     let folder = |folder: &str| span().class("path__folder").child(seen::text(folder));
@@ -214,7 +213,11 @@ fn path_parts(path: &str) -> impl IntoView + use<> {
 fn call_words(line: String, whole: &str) -> impl IntoView + use<> {
     let of_file = line.split_once(' ').filter(|(_, object)| {
         // What is looked for stands in quotes.
-        let is_other = object.contains("://") || object.contains(' ') || object.starts_with('"');
+        // Behind a path may stand which of its lines are read.
+        let of_lines = |rest: &str| rest.chars().all(|c| c == '–' || c.is_ascii_digit());
+        let path = object.rsplit_once(' ').filter(|(_, rest)| of_lines(rest));
+        let path = path.map_or(*object, |(path, _)| path);
+        let is_other = path.contains("://") || path.contains(' ') || path.starts_with('"');
         object.contains('/') && !is_other
     });
     let (class, words) = match of_file {

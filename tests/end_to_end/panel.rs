@@ -274,13 +274,12 @@ fn an_agent_with_a_long_name_stays_in_the_panel() {
 }
 
 #[test]
-fn a_path_without_room_is_cut_between_its_parts_and_keeps_the_name() {
+fn a_path_without_room_is_cut_at_its_start_and_keeps_the_name() {
     let folders: Vec<String> = (1..12).map(|nth| format!("a_folder_{nth}")).collect();
     let path = format!("/{}/the_name.rs", folders.join("/"));
     let mut writer = Writer::new("paths");
     let place = json!({"turnId": "t1"});
-    let call =
-        json!({"toolCallId": "c", "toolName": "Read", "kind": "read", "args": {"file_path": path}});
+    let call = json!({"toolCallId": "c", "toolName": "Read", "kind": "read", "args": {"file_path": path, "offset": 100, "limit": 50}});
     writer.event("tool_call", &place, &call);
     let result = json!({"toolCallId": "c", "result": "x", "durationMs": 900});
     writer.event("tool_result", &place, &result);
@@ -322,7 +321,12 @@ fn a_path_without_room_is_cut_between_its_parts_and_keeps_the_name() {
                 let has_name = format!("{}[1]", looks(place));
                 tab.wait_for("the name in sight", SHORT, &has_name).await;
                 let (said, _, n_folders): (String, bool, usize) = tab.eval(&looks(place)).await;
+                let said = said.trim_end_matches(" 100–149");
                 assert!(said.ends_with("a_folder_11/the_name.rs"), "{said}");
+                // What is left out as a whole leaves a hole as wide.
+                let boxes =
+                    format!("getComputedStyle(__test.one('{place} > .path__folder')).display");
+                assert_eq!(tab.eval::<String>(&boxes).await, "inline", "{name}");
                 assert!(
                     (1..11).contains(&n_folders),
                     "{name}: {n_folders} of 11 folders"
