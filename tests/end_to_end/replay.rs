@@ -199,6 +199,12 @@ fn playing_goes_by_the_keys_types_as_it_was_typed_and_stops_at_the_end() {
         );
         // What is played comes piece by piece, and stands still at the end.
         stage.tab.run("__test.seen = new Set(); const look = () => { __test.seen.add(__test.one('.strip__thumb').style.insetInlineStart); requestAnimationFrame(look); }; look();").await;
+        // With another key held it is the browser's.
+        let kept: bool = stage
+            .tab
+            .eval("['shiftKey', 'ctrlKey'].every((held) => __test.one('.strip').dispatchEvent(new KeyboardEvent('keydown', { key: ' ', [held]: true, bubbles: true, composed: true, cancelable: true }))) && __test.feed().paused")
+            .await;
+        assert!(kept, "Shift and the space bar play");
         stage.tab.press(" ").await;
         stage
             .tab

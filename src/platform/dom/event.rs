@@ -126,8 +126,9 @@ pub(crate) fn key_of(event: &Event) -> Option<Key> {
     {
         return None;
     }
-    // Shift makes another letter by itself.
+    // Shift makes another letter by itself; with it a browser scrolls up by the space bar.
     let name = match key.key() {
+        name if name == " " && (key.shift_key() || key.ctrl_key()) => return None,
         name if key.shift_key() && name.starts_with("Arrow") => format!("Shift+{name}"),
         name => name,
     };
