@@ -20,15 +20,12 @@ pub(in crate::app) fn works(row: &Row, now_ms: i64) -> bool {
     }
 }
 
-/// How many sessions wait for the reader, and how many are at work.
+/// How many sessions wait for the reader, and how many are at work and heard of: the list has the quiet ones apart.
 pub(super) fn at_work(state: State) -> (usize, usize) {
     let now_ms = state.now_ms.get();
     state.rows.with(|rows| {
-        let waiting = rows
-            .live()
-            .filter(|row| row.state(now_ms) == Stand::NeedsYou);
-        let running = rows.live().filter(|row| works(row, now_ms));
-        (waiting.count(), running.count())
+        let count = |stand| rows.live().filter(|row| row.state(now_ms) == stand).count();
+        (count(Stand::NeedsYou), count(Stand::Running))
     })
 }
 
