@@ -182,19 +182,30 @@ pub(super) fn pressed(context: &Context, event: &dom::Event) {
 }
 
 /// Verb in the interface font, object in its own.
-pub(crate) fn verb_and_object(verb: String, object: String, mono: bool) -> impl IntoView {
+pub(crate) fn verb_and_object(
+    verb: String,
+    between: &'static str,
+    object: String,
+    mono: bool,
+) -> impl IntoView {
     let class = if mono { "object mono" } else { "object" };
     (
         span().class("verb").child(seen::text(verb)),
-        " ",
+        between,
         span().class(class).child(seen::text(object)),
     )
 }
 
 /// The same, drawn.
-pub(crate) fn draw_verb_and_object(strokes: &mut Strokes, verb: &str, object: &str, mono: bool) {
+pub(crate) fn draw_verb_and_object(
+    strokes: &mut Strokes,
+    verb: &str,
+    between: &str,
+    object: &str,
+    mono: bool,
+) {
     seen::draw_span(strokes, "verb", verb);
-    strokes.text(" ");
+    strokes.text(between);
     let class = if mono { "object mono" } else { "object" };
     seen::draw_span(strokes, class, object);
 }

@@ -20,7 +20,7 @@ pub(crate) fn view(ctx: Ctx, block: &Block, label: &str, value: &Json) -> AnyVie
     let gist = units::first_line(&short.as_ref().unwrap_or(value).as_text(), 200);
     let line = Line::new(
         Icon::Brackets,
-        verb_and_object(label.to_owned(), gist, true),
+        verb_and_object(label.to_owned(), " ", gist, true),
     );
     let body = open.then(|| {
         let place = (id, Spot::Text);

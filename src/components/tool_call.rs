@@ -55,7 +55,7 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
                 };
                 span().class("object mono").child(object).into_any()
             } else {
-                verb_and_object(headline.verb, object, mono).into_any()
+                verb_and_object(headline.verb, call.between(), object, mono).into_any()
             };
             let needs_you = ctx.with_value(|context| context.needs_you_within(id));
             let word = match call.status {
@@ -89,7 +89,7 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
                     strokes.text(" ");
                     draw_path(strokes, &object, &headline.object);
                 } else {
-                    draw_verb_and_object(strokes, &headline.verb, &object, mono);
+                    draw_verb_and_object(strokes, &headline.verb, call.between(), &object, mono);
                 }
             };
             let line = match is_path {

@@ -67,7 +67,7 @@ pub(super) fn what(context: &Context, n_events: u32) -> Option<String> {
             BlockBody::ToolCall(call) => {
                 let (verb, object) = call.what();
                 let object = call.seen_from(feed.session().cwd.as_deref(), &object);
-                format!("{verb} {object}")
+                [&*verb, call.between(), &object].concat()
             }
             BlockBody::FileEdit(edit) => format!("Edit {}", line(&below(&edit.edit.file_path))),
             BlockBody::Prompt(prompt) => {

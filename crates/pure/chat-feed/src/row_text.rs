@@ -163,8 +163,7 @@ fn last_text(feed: &Feed, end: BlockId) -> Option<BlockId> {
 /// A command with what it printed, or what was done with what came of it.
 fn call_text(feed: &Feed, block: &Block, call: &ToolCallBlock, find: FindBody<'_>) -> String {
     let args_event = call.args_event.as_deref().unwrap_or(&block.event_id);
-    let (verb, object) = call.what();
-    let is_command = call.kind == ToolKind::Execute && verb == "$";
+    let is_command = call.kind == ToolKind::Execute && call.what().0 == "$";
     let head = match is_command {
         true => {
             let told = call.command_arg();
@@ -175,7 +174,7 @@ fn call_text(feed: &Feed, block: &Block, call: &ToolCallBlock, find: FindBody<'_
             };
             format!("$ {}", script_of(&command))
         }
-        false => format!("{verb} {object}").trim_end().to_owned(),
+        false => call.in_words(),
     };
     let mut parts = vec![head];
     let mut changed = changes_of(feed, block.id).peekable();

@@ -153,8 +153,7 @@ fn said(tool: &str, kind: &str, args: Value) -> [String; 2] {
             BlockBody::ToolCall(call) => Some(call),
             _ => None,
         });
-        let (verb, object) = call.unwrap().what();
-        format!("{verb} {object}")
+        call.unwrap().in_words()
     })
 }
 
@@ -178,9 +177,9 @@ fn a_search_of_the_web_is_none_that_fetches_and_a_servers_tool_bears_its_name() 
     );
     assert_eq!(
         said("mcp__toy__add", "other", json!({"a": 2, "b": 3}))[1],
-        "toy.add (2, …)"
+        "toy.add(2, …)"
     );
-    assert_eq!(said("mcp__toy__list", "other", json!({}))[1], "toy.list ()");
+    assert_eq!(said("mcp__toy__list", "other", json!({}))[1], "toy.list()");
     assert_eq!(
         said(
             "spawn_agent",

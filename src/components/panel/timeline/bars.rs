@@ -100,7 +100,8 @@ pub(super) fn call_line(feed: &Feed, bar: &Bar) -> (String, String) {
         BlockBody::ToolCall(call) => {
             let (verb, object) = call.what();
             let seen = call.seen_from(feed.session().cwd.as_deref(), &object);
-            (format!("{verb} {seen}"), format!("{verb} {object}"))
+            let line = |object: &str| [&*verb, call.between(), object].concat();
+            (line(&seen), line(&object))
         }
         _ => Default::default(),
     }

@@ -244,10 +244,7 @@ fn turns(feed: &Feed) -> Vec<TurnFigures> {
 /// What a row of a call or an error says.
 fn line_of(feed: &Feed, id: BlockId) -> String {
     match &feed.block(id).body {
-        BlockBody::ToolCall(call) => {
-            let (verb, object) = call.what();
-            format!("{verb} {object}").trim_end().to_owned()
-        }
+        BlockBody::ToolCall(call) => call.in_words(),
         BlockBody::Error { code, message, .. } => {
             let message = crate::units::first_line(message, 200);
             match (code.is_empty(), message.is_empty()) {

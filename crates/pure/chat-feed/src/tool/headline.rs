@@ -52,6 +52,23 @@ impl ToolCallBlock {
         (verb, one_line(&object))
     }
 
+    /// What stands between the two: nothing before the arguments of a server's tool, `server.tool(arg, …)`.
+    pub fn between(&self) -> &'static str {
+        match self.kind == ToolKind::Other && server_tool(&self.tool_name).is_some() {
+            true => "",
+            false => " ",
+        }
+    }
+
+    /// Verb and object as one line.
+    pub fn in_words(&self) -> String {
+        let (verb, object) = self.what();
+        [&*verb, self.between(), &object]
+            .concat()
+            .trim_end()
+            .to_owned()
+    }
+
     /// An object of the headline as it is seen from the session's folder: of a path, and of where a search looks, the part
     /// below that. That all of the folder is searched is not said.
     pub fn seen_from(&self, cwd: Option<&str>, object: &str) -> String {
