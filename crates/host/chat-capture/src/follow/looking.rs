@@ -54,9 +54,10 @@ impl Follow {
         if is_first {
             self.plan();
         }
+        // Looking through all processes has a pause of its own: new files are looked for no later for it.
+        let took = began.elapsed();
         self.see_holders();
         self.see_what_is_over();
-        let took = began.elapsed();
         self.next_look = Instant::now() + (took * REST_PER_LOOK).clamp(LOOK, LONGEST_PAUSE);
         self.next_tick = Instant::now() + TICK;
     }
