@@ -18,15 +18,24 @@ pub(crate) fn took_ms(
     told_ms.or_else(|| between(from_ms, to_ms))
 }
 
-/// How long a call ran that began at `since_ms` ([`ToolCallBlock::runs_since_ms`]) and whose result came at `to_ms`, in
-/// milliseconds. When it was found out that there is no result does not say how long it ran.
+/// How long a call ran that was called and, where it had to wait for that, allowed at these times, and whose result came at
+/// `to_ms`, in milliseconds. When it was found out that there is no result does not say how long it ran.
+///
+/// A source that only knows when it called, as one whose leave is given elsewhere, counts the wait as well: no call ran
+/// longer than since it was allowed.
 pub(crate) fn ran_ms(
     result: &ToolResult,
-    since_ms: Option<i64>,
+    called_ms: Option<i64>,
+    allowed_ms: Option<i64>,
     to_ms: Option<i64>,
 ) -> Option<u64> {
     let is_one = ToolStatus::of_result(result.error.as_ref(), false) != ToolStatus::NoResult;
-    took_ms(result.duration_ms, since_ms, to_ms.filter(|_| is_one))
+    let to_ms = to_ms.filter(|_| is_one);
+    let told_ms = match (result.duration_ms, between(allowed_ms, to_ms)) {
+        (Some(told_ms), Some(since_ms)) => Some(told_ms.min(since_ms)),
+        (told_ms, _) => told_ms,
+    };
+    took_ms(told_ms, allowed_ms.or(called_ms), to_ms)
 }
 
 impl ToolCallBlock {
@@ -43,7 +52,27 @@ pub(crate) fn between(from_ms: Option<i64>, to_ms: Option<i64>) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::took_ms;
+    use chat_event::payload::ToolResult;
+
+    use super::{ran_ms, took_ms};
+
+    #[test]
+    fn a_call_ran_no_longer_than_since_it_was_allowed() {
+        let ran = |duration_ms, allowed_ms| {
+            let result = ToolResult {
+                duration_ms,
+                ..ToolResult::default()
+            };
+            ran_ms(&result, Some(1_000), allowed_ms, Some(6_100))
+        };
+        assert_eq!(ran(Some(5_100), None), Some(5_100));
+        assert_eq!(ran(Some(5_100), Some(6_000)), Some(100));
+        assert_eq!(ran(None, Some(6_000)), Some(100));
+        // Who knows better says less.
+        assert_eq!(ran(Some(20), Some(6_000)), Some(20));
+        // Clocks that differ tell nothing.
+        assert_eq!(ran(Some(5_100), Some(7_000)), Some(5_100));
+    }
 
     #[test]
     fn what_the_source_says_comes_before_what_is_measured() {

@@ -186,7 +186,7 @@ impl ChatRenderer {
             block.error = result.error.clone();
             block.summary = result.summary.clone();
             block.exit_code = result.exit_code;
-            block.duration_ms = ran_ms(result, block.runs_since_ms(), now_ms);
+            block.duration_ms = ran_ms(result, block.called_ms, block.allowed_ms, now_ms);
             block.progress = None;
             // Also where nobody told what was answered.
             block.waits = false;

@@ -150,8 +150,7 @@ impl Conversation {
         if says_something(result) && !call.was_stopped() {
             call.output = String::new();
         }
-        let since_ms = call.allowed_ms.or(call.called_ms);
-        call.ran_ms = ran_ms(result, since_ms, event.timestamp);
+        call.ran_ms = ran_ms(result, call.called_ms, call.allowed_ms, event.timestamp);
         let home = call.home;
         let called = call.called;
         self.add_bytes(home, result.result.text_len() + OVERHEAD_BYTES);

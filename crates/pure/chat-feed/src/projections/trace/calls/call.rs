@@ -45,7 +45,7 @@ pub(super) fn note_result(block: &mut ToolCallBlock, result: &ToolResult, now_ms
     block.summary.clone_from(&result.summary);
     block.exit_code = result.exit_code;
     block.status = ToolStatus::of_result(result.error.as_ref(), false);
-    block.duration_ms = ran_ms(result, block.runs_since_ms(), now_ms);
+    block.duration_ms = ran_ms(result, block.called_ms, block.allowed_ms, now_ms);
     block.progress = None;
 }
 
