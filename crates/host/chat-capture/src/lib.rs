@@ -16,6 +16,7 @@ mod leftover;
 mod pipe;
 mod queue;
 mod sender;
+mod shallow;
 mod sources;
 mod spool;
 mod unread;
@@ -30,6 +31,7 @@ pub use gone::{may_be_there, says_gone};
 pub use hook::{Asked, RewriteAll};
 pub use leftover::{Leftover, Next, leftovers};
 pub use pipe::{FindEndpoint, LONGEST_WAIT, Outcome, Pipe, Rewrite, pass_on};
+pub use shallow::line_of;
 pub use sources::{ReadLog, Turn, Words};
 pub use spool::{
     Batch, Kept, Refused, is_beside_others, is_same_endpoint, sessions_behind, sessions_named,

@@ -18,6 +18,7 @@ use chat_event::ChatEvent;
 use chat_normalize::Dialect;
 
 use crate::client::Error;
+use crate::shallow::line_of;
 pub use batch::Batch;
 pub(crate) use batch::Reader;
 pub(crate) use meant::is_for_another;
@@ -69,7 +70,7 @@ impl Spool {
         };
         let mut bytes = Vec::new();
         for event in events {
-            bytes.extend_from_slice(event.to_line().as_bytes());
+            bytes.extend_from_slice(line_of(event).as_bytes());
             bytes.push(b'\n');
         }
         let mut state = self.locked();

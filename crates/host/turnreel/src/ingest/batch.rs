@@ -28,6 +28,8 @@ const NAME_BYTES: usize = 64 * 1024;
 /// How long an id may be.
 const ID_BYTES: usize = 128;
 
+const TOO_DEEP: &str = "nested deeper than";
+
 /// Why an item is no event.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Rejected {
@@ -36,6 +38,24 @@ pub(crate) struct Rejected {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) field: Option<String>,
     pub(super) message: String,
+}
+
+impl Rejected {
+    /// Which item it is.
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    /// What is wrong, in words of our own: what is wrong with a field may quote what was read, and its name does not.
+    pub(crate) fn kind(&self) -> String {
+        match &self.field {
+            Some(field) => format!("{} in {field}", self.code),
+            None if self.message.starts_with(TOO_DEEP) => {
+                format!("{} ({})", self.code, self.message)
+            }
+            None => self.code.to_owned(),
+        }
+    }
 }
 
 impl From<NotTaken> for Rejected {
@@ -165,7 +185,7 @@ type FieldAndReason = (Option<String>, String);
 
 fn read_event(text: &str, session: &SessionId, depth: usize) -> Result<ChatEvent, FieldAndReason> {
     if chat_event::depth::exceeds(text, depth) {
-        return Err((None, format!("nested deeper than {depth}")));
+        return Err((None, format!("{TOO_DEEP} {depth}")));
     }
     if has_too_many_keys(text) {
         return Err((None, format!("more than {MAX_KEYS} keys")));

@@ -1,7 +1,7 @@
 //! What is told of agents' sessions, on its way into the store: as what is sent, but without a request.
 
 use axum::http::StatusCode;
-use chat_capture::{Error, Progress, Taker};
+use chat_capture::{Error, Progress, Taker, line_of};
 use chat_event::ChatEvent;
 use chat_store::{SessionId, now_ms};
 use tokio::runtime::Handle;
@@ -66,12 +66,23 @@ impl Store {
         let storing = ingest::ingest_at(&self.state, id.clone(), items, false, recv_ms);
         let answer = self.runtime.block_on(storing)?;
         if let Some((first, n)) = answer.rejected() {
-            // What is wrong may quote what was read; its kind does not.
-            let code = first.code;
-            tracing::warn!(session = id.as_str(), "{n} events are left out: {code}");
+            let event = lines.get(first.index());
+            tracing::warn!(
+                session = id.as_str(),
+                "{n} events are left out, the first of them {}: {}",
+                event.map_or_else(String::new, |line| named(line)),
+                first.kind()
+            );
         }
         Ok(())
     }
+}
+
+/// Which event a line is, for a log.
+fn named(line: &str) -> String {
+    let event = ChatEvent::from_json(line).ok();
+    let event = event.map(|event| format!("{} {}", event.payload.event_type(), event.id));
+    chat_feed::projections::trace::clean(&event.unwrap_or_default()).to_string()
 }
 
 impl Taker for Store {
@@ -84,7 +95,7 @@ impl Taker for Store {
         let mut newest_ms = None;
         for event in events {
             newest_ms = newest_ms.max(event.timestamp);
-            let line = event.to_line();
+            let line = line_of(&event);
             bytes += line.len();
             lines.push(line);
             if lines.len() >= BATCH_EVENTS || bytes >= BATCH_BYTES {
