@@ -19,7 +19,9 @@ use self::agent::Agent;
 use self::call::{Call, Outcome};
 use crate::client::{Client, Error};
 use crate::pipe::{FindEndpoint, found, locked, now_ms};
-use crate::spool::{Batch, Spool};
+use crate::shallow::line_of;
+use crate::sources::FOLLOWING;
+use crate::spool::{Batch, Spool, is_held};
 
 /// So long a request may take that the agent stands still for.
 const LONGEST: Duration = Duration::from_secs(4);
@@ -42,6 +44,8 @@ const LONGEST_UNWRITTEN: Duration = Duration::from_millis(600);
 const GLANCE: Duration = Duration::from_millis(20);
 /// What was written takes so long to come to the server, by way of who follows the log.
 const ON_ITS_WAY: Duration = Duration::from_millis(200);
+/// Who follows agents' logs looks for new ones once a second; so long it may take to tell of one.
+const LONGEST_UNTOLD: Duration = Duration::from_secs(3);
 /// An agent that is gone without our noticing is not asked for any longer than this.
 const LONGEST_ASKED: Duration = Duration::from_secs(24 * 3600);
 
@@ -114,8 +118,12 @@ impl Asked {
             rewrite,
             input,
         };
+        // Before it is asked: it may be answered where the agent runs at once.
+        if asked.let_it_be_written().is_some() {
+            return Ok(None);
+        }
         let mut events = Vec::new();
-        if !asked.is_known().map_err(|why| why.to_string())? {
+        if !asked.let_log_begin().map_err(|why| why.to_string())? {
             let start = SessionStart {
                 agent: Some("Claude Code".to_owned()),
                 cwd: asked.input.cwd.clone(),
@@ -125,17 +133,16 @@ impl Asked {
             };
             events.push(asked.event("start", start.into()));
         }
-        // Before it is asked: it may be answered where the agent runs at once.
-        if asked.let_it_be_written().is_some() {
-            return Ok(None);
-        }
         let Input {
             tool_name,
             tool_input,
             agent_id,
             ..
         } = &asked.input;
-        let request = words::request(&asked.request_id, tool_name, tool_input.as_ref());
+        let mut request = words::request(&asked.request_id, tool_name, tool_input.as_ref());
+        if let Payload::PermissionRequest(request) = &mut request {
+            request.tool_call_id = locked(&asked.call).id().map(str::to_owned);
+        }
         let mut ask = asked.event("ask", request);
         ask.agent_id.clone_from(agent_id);
         events.push(ask);
@@ -173,6 +180,21 @@ impl Asked {
         }
         std::thread::sleep(ON_ITS_WAY);
         None
+    }
+
+    /// Whether the session is known. Where somebody follows its log, and nobody told of it yet, that is waited for: its prompt
+    /// stands before what is asked in its turn.
+    fn let_log_begin(&self) -> Result<bool, Error> {
+        let mark = self.kept.dir().join(FOLLOWING);
+        let begun = Instant::now();
+        loop {
+            let is_known = self.is_known()?;
+            let comes = locked(&self.call).has_log() && is_held(&mark);
+            if is_known || !comes || begun.elapsed() >= LONGEST_UNTOLD {
+                return Ok(is_known);
+            }
+            std::thread::sleep(GLANCE);
+        }
     }
 
     /// Waits for the answer; what the agent is told of it. `None` where it was taken back.
@@ -360,7 +382,7 @@ impl Asked {
     fn post(&self, events: &[ChatEvent]) -> Result<(), Error> {
         let batch = Batch {
             session_id: self.session_id.clone(),
-            lines: events.iter().map(ChatEvent::to_line).collect(),
+            lines: events.iter().map(line_of).collect(),
             end: 0,
         };
         let taken = self.client.post(&found(&self.find_endpoint)?, &batch)?;

@@ -62,6 +62,11 @@ impl Call {
         !self.open.is_empty()
     }
 
+    /// The id of the call that is asked about, once it is written.
+    pub(super) fn id(&self) -> Option<&str> {
+        self.open.first().map(String::as_str)
+    }
+
     /// What became of it, once that is written.
     pub(super) fn look(&mut self) -> Option<Outcome> {
         if self.log.is_none() {

@@ -26,6 +26,8 @@ pub(super) struct Request {
     /// The call that has to wait for the answer.
     pub(super) call: Option<u64>,
     is_elsewhere: bool,
+    /// It says which answers there are.
+    offers_answers: bool,
     /// What is asked, to know it by where another source tells of it.
     said: u64,
     /// It is asked for no turn, as a hook does, and answered here: it waits whatever turn ends.
@@ -51,13 +53,17 @@ struct Told {
 }
 
 impl Request {
-    /// Whether it is what another source tells of: a hook asks here and knows no call, its agent's own log tells of the call
-    /// and that it is answered elsewhere.
+    /// Whether it is what another source tells of: a hook asks here and may know no call, its agent's own log tells of the call
+    /// and that it is answered elsewhere. Where both know their call, it is one.
     fn is_beside(&self, told: &Told) -> bool {
-        let is_side = |is_elsewhere: bool, call: Option<u64>| is_elsewhere == call.is_some();
+        let is_side = |is_elsewhere: bool, call: Option<u64>, offers: bool| {
+            is_elsewhere == call.is_some() || (!is_elsewhere && offers)
+        };
+        let is_one_call = [self.call, told.call].contains(&None) || self.call == told.call;
         self.is_open
-            && is_side(self.is_elsewhere, self.call)
-            && is_side(told.is_elsewhere, told.call)
+            && is_one_call
+            && is_side(self.is_elsewhere, self.call, self.offers_answers)
+            && is_side(told.is_elsewhere, told.call, told.offers_answers)
             && self.is_elsewhere != told.is_elsewhere
             && self.said == told.said
     }
@@ -96,8 +102,8 @@ impl Now {
         self.ask(event, told);
     }
 
-    /// Two sources may tell of one refusal: a hook that asks knows no call, and what the agent says of the call later knows no
-    /// hook.
+    /// Two sources may tell of one refusal: a hook that asks may know no call, and what the agent says of the call later
+    /// knows no hook.
     fn is_of_refusal(&mut self, event: &ChatEvent, told: &Told) -> bool {
         if told.offers_answers || told.call.is_none() {
             return false;
@@ -111,7 +117,8 @@ impl Now {
         };
         let before = self.asks.iter().rposition(|ask| {
             let is_there = ask.place.turn == turn && ask.is_refused;
-            is_there && ask.call.is_none() && ask.said == told.said
+            let is_its = ask.call.is_none() || (ask.call == told.call && ask.offers_answers);
+            is_there && is_its && ask.said == told.said
         });
         let Some(at) = before else {
             return false;
@@ -152,6 +159,7 @@ impl Now {
         } else {
             ask.call = told.call.or(ask.call);
             (ask.is_elsewhere, ask.said) = (told.is_elsewhere, told.said);
+            ask.offers_answers = told.offers_answers;
             ask.what = Some(told.what);
         }
         self.asked_or_answered(at, event.timestamp);

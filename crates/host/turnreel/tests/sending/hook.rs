@@ -187,6 +187,8 @@ fn allowed_where_the_agent_runs(dir: &Path, server: &Server, args: &[&str]) {
     std::fs::write(&path, format!("{call}\n")).unwrap();
     let child = start_with(dir, args, &input);
     let request = asked(server);
+    // Its call waits then, and its time is from the answer on.
+    assert_eq!(request["payload"]["toolCallId"], "t1");
     let part =
         json!({"type": "tool_result", "tool_use_id": "t1", "content": "", "is_error": false});
     let result = json!({"type": "user", "message": {"content": [part]}});
@@ -197,6 +199,39 @@ fn allowed_where_the_agent_runs(dir: &Path, server: &Server, args: &[&str]) {
     assert_eq!(waiting(server), 0);
     let said = json!({"decision": "deny"});
     assert_eq!(answer(server, "permissions", &request, &said), 409);
+}
+
+/// Its prompt stands before it then: who follows the log looks for new ones once a second.
+#[test]
+fn what_a_new_session_asks_waits_for_its_log_to_be_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let path = dir.path().join("transcript.jsonl");
+    let mut input = asks("PermissionRequest");
+    input["transcript_path"] = json!(path);
+    let part =
+        json!({"type": "tool_use", "id": "t1", "name": "Bash", "input": input["tool_input"]});
+    let call = json!({"type": "assistant", "message": {"content": [part]}});
+    std::fs::write(&path, format!("{call}\n")).unwrap();
+    // As who follows has it.
+    let spool = dir.path().join("spool");
+    std::fs::create_dir_all(&spool).unwrap();
+    let mark = std::fs::File::create(spool.join("following.lock")).unwrap();
+    mark.try_lock().unwrap();
+    let mut hook = start(dir.path(), &input);
+    std::thread::sleep(Duration::from_millis(1200));
+    let events = "/api/v1/sessions/a6ea4e31-3636/events";
+    assert_eq!(server.get(events).0, 404);
+    let prompt = json!({"id": "p", "timestamp": 1, "type": "user_message", "turnId": "t", "payload": {"text": "Go"}});
+    let told = json!({"events": [prompt]}).to_string();
+    assert_eq!(server.ask("POST", events, &server.token, &told).0, 200);
+    asked(&server);
+    let (_, page) = server.get(events);
+    let told = page["events"].as_array().unwrap().iter();
+    let told: Vec<&str> = told.map(|it| it["type"].as_str().unwrap()).collect();
+    assert_eq!(told, ["log_start", "user_message", "permission_request"]);
+    hook.kill().unwrap();
+    hook.wait().unwrap();
 }
 
 /// Its result comes when it is over, and that may take long.

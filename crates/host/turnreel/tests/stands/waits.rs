@@ -1,8 +1,8 @@
 //! What the list and the feed say of what waits and runs, case by case: how many requests, and the tool that runs.
 
 use chat_event::payload::{
-    PermissionRequest, PermissionResolved, Retract, SessionEnd, ToolCall, ToolError, ToolResult,
-    TurnEnd, TurnStart,
+    PermissionOption, PermissionRequest, PermissionResolved, Retract, SessionEnd, ToolCall,
+    ToolError, ToolResult, TurnEnd, TurnStart,
 };
 use chat_event::{ChatEvent, Json, Payload};
 
@@ -219,6 +219,36 @@ fn what_two_sources_tell_is_one_request_where_all_of_it_is_the_same() {
         (after(told("ls\nls a")).0, after(told("ls\nls b")).0),
         (1, 2)
     );
+}
+
+/// A hook that read which call it is asked about says so.
+#[test]
+fn what_two_sources_tell_is_one_request_where_both_know_the_call() {
+    let of_call = |id: &str, call: &str, answerable: Option<bool>| -> Payload {
+        let options = vec![PermissionOption::new("allow", "Allow", "allow_once")];
+        PermissionRequest {
+            request_id: id.to_owned(),
+            tool_call_id: Some(call.to_owned()),
+            answerable,
+            options,
+            ..PermissionRequest::default()
+        }
+        .into()
+    };
+    let told = |call: &str, is_hook_first: bool| {
+        let mut asked = vec![
+            ("t1", of_call("here", "c", None)),
+            ("t1", of_call("there", call, Some(false))),
+        ];
+        if !is_hook_first {
+            asked.reverse();
+        }
+        asked.insert(0, ("t1", start()));
+        after(asked).0
+    };
+    for is_hook_first in [true, false] {
+        assert_eq!((told("c", is_hook_first), told("d", is_hook_first)), (1, 2));
+    }
 }
 
 #[test]

@@ -39,6 +39,7 @@ struct Ask {
     second_id: Option<String>,
     is_question: bool,
     what: String,
+    call_id: Option<String>,
     side: Side,
     answer: Answer,
 }
@@ -46,7 +47,7 @@ struct Ask {
 /// Where a request is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
-    /// A hook asks so: it is answered here, and knows no call.
+    /// A hook asks so: it is answered here, and may know no call.
     Here,
     /// The agent's own log tells so of what a hook asks.
     There,
@@ -157,14 +158,15 @@ impl Ask {
             (Some(false), Some(_)) => Side::There,
             // A refusal that the agent tells of offers no answers.
             (_, Some(_)) if request.options.is_empty() => Side::There,
-            (Some(false), None) | (_, Some(_)) => Side::Alone,
-            (_, None) => Side::Here,
+            (Some(false), None) => Side::Alone,
+            _ => Side::Here,
         };
         let ask = Ask {
             request_id: request.request_id.clone(),
             second_id: None,
             is_question: false,
             what: format!("{}\0{args}", request.tool_name),
+            call_id: call_id.clone(),
             side,
             answer: Answer::Open,
         };
@@ -180,14 +182,15 @@ impl Ask {
         let call_id = request.tool_call_id.clone();
         let side = match (request.answerable, &call_id) {
             (Some(false), Some(_)) => Side::There,
-            (Some(false), None) | (_, Some(_)) => Side::Alone,
-            (_, None) => Side::Here,
+            (Some(false), None) => Side::Alone,
+            _ => Side::Here,
         };
         let ask = Ask {
             request_id: request.request_id.clone(),
             second_id: None,
             is_question: true,
             what: texts.join("\0"),
+            call_id: call_id.clone(),
             side,
             answer: Answer::Open,
         };
@@ -212,7 +215,11 @@ impl Ask {
             Answer::Refused => self.side == Side::Here && now.side == Side::There,
             Answer::Over => false,
         };
+        // Where both know their call, it is one.
+        let calls = [&self.call_id, &now.call_id];
+        let is_one_call = calls.contains(&&None) || self.call_id == now.call_id;
         are_two_sides
+            && is_one_call
             && self.second_id.is_none()
             && self.is_question == now.is_question
             && self.what == now.what

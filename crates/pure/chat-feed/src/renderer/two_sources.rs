@@ -15,7 +15,7 @@ const LOOKED_AT: usize = 100;
 /// Who tells of a request of which two sources tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
-    /// A hook asks so: it is answered here, and knows no call.
+    /// A hook asks so: it is answered here, and may know no call.
     Here,
     /// The agent's own log tells so of what a hook asks.
     There,
@@ -78,7 +78,10 @@ impl ChatRenderer {
         if self.is_asked(&name) {
             return None;
         }
-        let told = beside.find(|&row| is_same(&self.feed.block(row).body))?;
+        let told = beside.find(|&row| {
+            let body = &self.feed.block(row).body;
+            is_of_one_call(body, request.call_id()) && is_same(body)
+        })?;
         self.asks.insert(name, told);
         Some(told)
     }
@@ -89,9 +92,9 @@ impl ChatRenderer {
         row.is_some_and(|&row| self.feed.contains(row))
     }
 
-    /// Two sources may tell of one refusal: a hook that asks knows no call, and what the agent says of the call later knows
+    /// Two sources may tell of one refusal: a hook that asks may know no call, and what the agent says of the call later knows
     /// no hook. The row of the first, where this request is the second: it offers no answers, and its turn has a refused
-    /// request of no call for the same tool with the same arguments.
+    /// request that did, of this call or of none, for the same tool with the same arguments.
     pub(super) fn refusal_told_before(
         &self,
         event: &ChatEvent,
@@ -114,11 +117,23 @@ impl ChatRenderer {
             let refused = told.resolved.as_ref();
             block.turn == turn
                 && refused.is_some_and(|told| told.decision != "allow")
-                && told.request.tool_call_id.is_none()
+                && (told.request.tool_call_id.is_none()
+                    || told.request.tool_call_id == request.tool_call_id
+                        && !told.request.options.is_empty())
                 && told.request.tool_name == request.tool_name
                 && told.request.args.as_ref().map(Json::to_value) == args
         })
     }
+}
+
+/// Whether what another source asks may be of the call: where both know theirs, it is one.
+fn is_of_one_call(body: &BlockBody, call_id: Option<&str>) -> bool {
+    let told = match body {
+        BlockBody::Permission(block) => block.request.call_id(),
+        BlockBody::Question(block) => block.request.call_id(),
+        _ => None,
+    };
+    told.is_none() || call_id.is_none() || told == call_id
 }
 
 /// What is alike in a request for leave and a question.
@@ -126,12 +141,14 @@ pub(super) trait Request: Clone {
     /// `false` where it is answered where the agent runs.
     fn answerable(&self) -> Option<bool>;
     fn call(&mut self) -> &mut Option<String>;
-    fn is_of_call(&self) -> bool;
+    fn call_id(&self) -> Option<&str>;
+    /// Whether it says which answers there are.
+    fn offers_answers(&self) -> bool;
 
     /// Which side tells of it; none where no other source may.
     fn side(&self) -> Option<Side> {
-        match (self.answerable() == Some(false), self.is_of_call()) {
-            (false, false) => Some(Side::Here),
+        match (self.answerable() == Some(false), self.call_id().is_some()) {
+            (false, is_of_call) if !is_of_call || self.offers_answers() => Some(Side::Here),
             (true, true) => Some(Side::There),
             _ => None,
         }
@@ -147,8 +164,12 @@ impl Request for PermissionRequest {
         &mut self.tool_call_id
     }
 
-    fn is_of_call(&self) -> bool {
-        self.tool_call_id.is_some()
+    fn call_id(&self) -> Option<&str> {
+        self.tool_call_id.as_deref()
+    }
+
+    fn offers_answers(&self) -> bool {
+        !self.options.is_empty()
     }
 }
 
@@ -161,8 +182,12 @@ impl Request for QuestionRequest {
         &mut self.tool_call_id
     }
 
-    fn is_of_call(&self) -> bool {
-        self.tool_call_id.is_some()
+    fn call_id(&self) -> Option<&str> {
+        self.tool_call_id.as_deref()
+    }
+
+    fn offers_answers(&self) -> bool {
+        true
     }
 }
 

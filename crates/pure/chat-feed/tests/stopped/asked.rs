@@ -154,6 +154,55 @@ fn a_refusal_that_two_sources_tell_of_is_one_row() {
     assert_eq!(told("allow", json!([])).0, both);
 }
 
+/// A hook that read which call it is asked about says so: what its agent tells of that call is the same request.
+#[test]
+fn what_a_hook_and_its_agent_ask_is_one_where_both_know_the_call() {
+    let offered = json!([{"id": "allow", "label": "Allow", "kind": "allow_once"}]);
+    let told = |call: &str, answerable: bool, decision: &str| {
+        let asks = |id: &str, call: &str| json!({"requestId": id, "toolCallId": call, "toolName": "Bash", "args": {"command": "ls"}});
+        let mut by_hook = asks("hook", "c");
+        by_hook["options"] = offered.clone();
+        let mut by_agent = asks("agent", call);
+        if !answerable {
+            by_agent["answerable"] = json!(false);
+        }
+        let answered = (
+            "permission_resolved",
+            json!({"requestId": "hook", "decision": decision, "by": "user"}),
+        );
+        let mut lines = vec![
+            ("turn_start", json!({"trigger": "user"})),
+            (
+                "tool_call",
+                json!({"toolCallId": "c", "toolName": "Bash", "args": {"command": "ls"}}),
+            ),
+            ("permission_request", by_hook),
+            ("permission_request", by_agent),
+        ];
+        // A refusal is told of behind the answer.
+        lines.insert(if answerable { 3 } else { 4 }, answered);
+        lines.push((
+            "permission_resolved",
+            json!({"requestId": "agent", "decision": "deny"}),
+        ));
+        let log = log(&lines);
+        let mut renderer = ChatRenderer::with_history();
+        for event in &log {
+            renderer.render_event(event);
+            renderer.check().unwrap();
+        }
+        let rows = renderer.feed().rows();
+        let n_rows = rows.filter(|row| matches!(row.body, BlockBody::Permission(_)));
+        let trace = to_tool_trace(&log, Verbosity::Normal);
+        (n_rows.count(), trace.matches("[ASK] bash: ls\n").count())
+    };
+    assert_eq!(told("c", false, "allow"), (1, 1));
+    assert_eq!(told("c", true, "deny"), (1, 1));
+    // Another call is another request.
+    assert_eq!(told("d", false, "allow"), (2, 2));
+    assert_eq!(told("d", true, "deny").0, 2);
+}
+
 #[test]
 fn a_call_that_was_refused_did_not_fail() {
     for code in ["rejected", "declined", "denied"] {
