@@ -281,6 +281,8 @@ impl Window {
             dom::toggle_attribute(&self.lines, "data-wrap", shown.wrap);
             let digits = list.digits().to_string();
             dom::write_attribute(&self.lines, "data-digits", &digits);
+            // Its tools change nothing then.
+            dom::toggle_attribute(&self.scroller, "data-closed", list.is_closed());
         }
         self.update();
         self.say_rest();

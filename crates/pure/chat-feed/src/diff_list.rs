@@ -209,6 +209,14 @@ impl DiffList {
         self.digits
     }
 
+    /// Whether all that there is to see is behind buttons.
+    pub fn is_closed(&self) -> bool {
+        let is_folded = |item: &Item| matches!(item, Item::Folded(_));
+        let is_head = |item: &Item| matches!(item, Item::File(_) | Item::Mode(_));
+        let mut items = self.items.iter();
+        items.clone().any(is_folded) && items.all(|item| is_folded(item) || is_head(item))
+    }
+
     /// What is to be shown, in order.
     pub fn items(&self) -> &[Item] {
         &self.items

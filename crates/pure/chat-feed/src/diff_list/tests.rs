@@ -486,9 +486,21 @@ fn a_line_is_sought_in_all_files_and_shown_where_it_was_folded_away() {
             assert!(has(&list, item, words), "{words}");
         }
     }
-    assert!(list.items().contains(&Item::Folded(1)));
+    assert!(list.items().contains(&Item::Folded(1)) && !list.is_closed());
     let item = list.seek(&|line| line.contains("a name")).unwrap();
     assert!(has(&list, item, "a name"));
     assert!(!list.items().contains(&Item::Folded(1)));
     assert_eq!(list.seek(&|line| line.contains("nowhere")), None);
+}
+
+#[test]
+fn a_diff_is_closed_while_nothing_is_seen_but_buttons() {
+    let file = |path| format!("--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-a\n+b\n");
+    let read = |text: &str| DiffList::read(text, "").unwrap();
+    let mut list = read(&file("Cargo.lock"));
+    assert!(list.is_closed());
+    list.seek(&|line| line == "b").unwrap();
+    assert!(!list.is_closed());
+    assert!(!read(&file("b.rs")).is_closed());
+    assert!(!read(&(file("Cargo.lock") + &file("b.rs"))).is_closed());
 }
