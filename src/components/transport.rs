@@ -54,6 +54,8 @@ pub(crate) struct TransportState {
     heard_later: Rc<Cell<bool>>,
     /// Where along the strip the pointer is, while it is over it.
     pub(crate) hover: RwSignal<Option<f64>>,
+    /// Where it was when the reader put away what is said of that place.
+    put_away: Cell<Option<f64>>,
     /// Whether a session that goes on shows its bar although nobody looks back.
     pub(crate) opened: RwSignal<bool>,
     /// What stands over the rows until it plays.
@@ -165,6 +167,14 @@ impl TransportState {
     /// Draws the strip from now on.
     pub(crate) fn draw_strip(&self) {
         self.strip_is_due.set(true);
+    }
+
+    /// Puts away what is said of the place under the pointer until that is another, and says whether there was anything.
+    pub(crate) fn leave_hover(&self) -> bool {
+        let hover = self.hover.get_untracked();
+        self.put_away.set(hover);
+        self.hover.set(None);
+        hover.is_some()
     }
 
     /// Forgets what belongs to the session that is going: the next may have as many events, and be as long.
@@ -332,7 +342,9 @@ fn scrubber(ctx: Ctx) -> impl IntoView {
             on_axis(ctx, |player| player.hold_axis(false));
         })
         .on(ev::pointermove, move |event| {
-            hover.set(pointer::share_along(&event));
+            let share = pointer::share_along(&event);
+            let put_away = ctx.with_value(|context| context.transport.put_away.get());
+            hover.set(share.filter(|_| share != put_away));
             if pointer::is_held(&event) {
                 seek(&event);
             }

@@ -274,3 +274,32 @@ fn the_list_of_speeds_has_its_own_keys() {
         }
     });
 }
+
+#[test]
+fn what_is_said_of_a_place_is_put_away_until_the_pointer_is_at_another() {
+    let files = vec![("/log.jsonl", log_of("put_away", 60))];
+    on_stage("bar_put_away", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        stage.show("/log.jsonl").await;
+        let point = |share: f64| {
+            format!(
+                "(() => {{
+                    const strip = __test.one('.strip'), box = strip.getBoundingClientRect();
+                    strip.dispatchEvent(new PointerEvent('pointermove', {{ clientX: box.left + box.width * {share}, clientY: box.top + 4, bubbles: true, composed: true }}));
+                }})()"
+            )
+        };
+        let is_said = "!!__test.one('.strip__hover')";
+        tab.run("__test.feed().scroller.focus()").await;
+        tab.run(&point(0.5)).await;
+        tab.wait_for("what is said", SHORT, is_said).await;
+        tab.press("Escape").await;
+        let is_gone = format!("!({is_said})");
+        tab.wait_for("it to be gone", SHORT, &is_gone).await;
+        tab.run(&point(0.5)).await;
+        tab.run("await __test.frames(2)").await;
+        assert!(!tab.eval::<bool>(is_said).await, "the same place");
+        tab.run(&point(0.25)).await;
+        tab.wait_for("another place", SHORT, is_said).await;
+    });
+}

@@ -227,6 +227,7 @@ impl FeedView {
             | Command::TenthOn => false,
             // What lies over the rest goes first; a menu is the browser's to close.
             Command::Leave if dom::first_in(&self.grid, ":popover-open").is_some() => false,
+            Command::Leave if self.context.transport.leave_hover() => true,
             Command::Leave if self.context.panel.leave() => true,
             Command::Leave => {
                 let finds = self.context.finds();
