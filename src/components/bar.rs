@@ -79,7 +79,13 @@ pub(crate) fn view(ctx: Ctx, state: BarState) -> impl IntoView {
     };
     let away = {
         let (away, retry) = (state.away.clone(), state.retry);
-        move || away.get().map(|note| away_view(note, retry))
+        move || {
+            let note = away.get();
+            if note.is_none() {
+                ctx.with_value(|context| context.hand_focus_on(".note--away > .button", None));
+            }
+            note.map(|note| away_view(note, retry))
+        }
     };
     let newer = {
         let schema = Memo::new(move |_| {

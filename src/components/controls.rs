@@ -104,7 +104,11 @@ fn follow_toggle(ctx: Ctx, view: ArcRwSignal<View>) -> impl IntoView {
     });
     let follows = Memo::new(move |_| view.read().following);
     move || {
-        shown.get().then(|| {
+        let shown = shown.get();
+        if !shown {
+            ctx.with_value(|context| context.hand_focus_on(".controls__follow", None));
+        }
+        shown.then(|| {
             button()
                 .attr("type", "button")
                 .class("icon-button controls__follow")

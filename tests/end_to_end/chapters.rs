@@ -293,10 +293,30 @@ fn the_focus_goes_on_where_what_had_it_is_of_no_more_use() {
         let strip = "__test.one('.transport__live').disabled && __test.one('.strip') === __test.feed().shadowRoot.activeElement";
         tab.wait_for("the strip to have the focus", SHORT, strip)
             .await;
-        tab.run("__test.feed().scroller.dispatchEvent(new WheelEvent('wheel')); __test.feed().scroller.scrollTop = 0; await __test.rest(); __test.one('.pill').focus()")
-            .await;
-        tab.press("Enter").await;
-        tab.wait_for("the end", SHORT, "__test.one('.pill').hidden")
+        // Pressed, and by a key that leads where it does.
+        for key in ["Enter", "End"] {
+            tab.run("__test.feed().scroller.dispatchEvent(new WheelEvent('wheel')); __test.feed().scroller.scrollTop = 0; await __test.rest(); __test.one('.pill').focus()")
+                .await;
+            tab.press(key).await;
+            tab.wait_for("the end", SHORT, "__test.one('.pill').hidden")
+                .await;
+            wait_for_keys_in_rows(&stage).await;
+        }
+    });
+}
+
+#[test]
+fn the_focus_goes_on_in_the_rows_where_the_end_is_followed_no_more() {
+    let log = three_prompts();
+    on_stage("follow goes", FEED, Vec::new(), async |stage| {
+        stage.append(&log).await;
+        let toggle = "__test.visible('.controls__follow')";
+        stage.tab.wait_for("the button", SHORT, toggle).await;
+        stage.tab.run(&format!("{toggle}.focus()")).await;
+        stage.tab.press("5").await;
+        stage
+            .tab
+            .wait_for("it to be gone", SHORT, &format!("!{toggle}"))
             .await;
         wait_for_keys_in_rows(&stage).await;
     });

@@ -13,7 +13,15 @@ use crate::virtual_list::View;
 pub(super) fn pill(ctx: Ctx, view: ArcRwSignal<View>, needed: ArcRwSignal<usize>) -> impl IntoView {
     let hidden = {
         let view = view.clone();
-        move || view.read().following || view.read().at_end
+        let hidden = Memo::new(move |_| view.read().following || view.read().at_end);
+        move || {
+            let hidden = hidden.get();
+            // Pressed, or by a key that leads to the end.
+            if hidden {
+                ctx.with_value(|context| context.hand_focus_on(".pill", None));
+            }
+            hidden
+        }
     };
     let (mut n_seen, mut was_read) = (0, false);
     let label = move || {
@@ -52,7 +60,6 @@ pub(super) fn pill(ctx: Ctx, view: ArcRwSignal<View>, needed: ArcRwSignal<usize>
         .attr("hidden", hidden)
         .on(ev::click, move |_| {
             ctx.with_value(|context| {
-                context.hand_focus_on(".pill", None);
                 if let Some(list) = &*context.list.borrow() {
                     list.follow_end();
                 }
