@@ -62,7 +62,7 @@ pub(crate) fn toggle(context: &Rc<Context>) {
     let covers = panel.covers_the_feed();
     if panel.open.get_untracked() {
         let has_focus = || panel.part(".panel").is_some_and(|it| dom::has_focus(&it));
-        if !covers || !has_focus() {
+        if !has_focus() {
             // What opened it is no place to go back to from the next time.
             panel.before.take();
         }
@@ -151,6 +151,22 @@ fn panel(ctx: Ctx) -> impl IntoView {
     };
     div()
         .class("panel")
+        // Beside the feed it is the reader who goes into it, and out of it again where it is closed from within.
+        .on(ev::focusin, move |event| {
+            let from = dom::focus_came_from(&event);
+            ctx.with_value(|context| {
+                let panel = &context.panel;
+                let frame = panel.frame.borrow();
+                let is_of_feed = |from: &Element| {
+                    let frame = frame.as_ref();
+                    frame.is_some_and(|frame| frame.contains(Some(from)))
+                        && !dom::is(from, ".panel *")
+                };
+                if let Some(from) = from.filter(is_of_feed) {
+                    *panel.before.borrow_mut() = Some(from);
+                }
+            });
+        })
         .on(ev::keydown, move |event| {
             if event.key() == "Escape" {
                 event.stop_propagation();

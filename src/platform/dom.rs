@@ -20,9 +20,9 @@ pub(crate) use calls::{
     set_text_property,
 };
 pub(crate) use event::{
-    around_event, attribute_at, began_in_control, began_in_wide, child_at, has_shift, has_shift_at,
-    is_composing, is_pressed_again, is_target, is_within, key_of, origin, place_above, place_below,
-    place_of, scrolled, target,
+    around_event, attribute_at, began_in_control, began_in_wide, child_at, focus_came_from,
+    has_shift, has_shift_at, is_composing, is_pressed_again, is_target, is_within, key_of, origin,
+    place_above, place_below, place_of, scrolled, target,
 };
 pub(crate) use listening::{
     Listener, Member, asks_leave, detail_of, dispatch, is_in_detail, listen, listen_document,

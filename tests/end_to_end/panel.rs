@@ -335,3 +335,25 @@ fn a_path_without_room_is_cut_at_its_start_and_keeps_the_name() {
         },
     );
 }
+
+#[test]
+fn closed_from_within_it_gives_the_focus_back_to_the_row_it_came_from() {
+    let files = vec![("/log", session().take())];
+    on_stage("panel_given_back", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        stage.show("/log").await;
+        for key in ["Escape", "r"] {
+            tab.run("window.__row = __test.rows().at(-1); __row.focus()")
+                .await;
+            tab.press("r").await;
+            let name = "__test.all('.panel__name').find((it) => it.textContent.includes('Plan'))";
+            tab.wait_for("the panel", SHORT, &format!("!!{name}")).await;
+            // By hand: a click of a script moves no focus.
+            tab.click(name).await;
+            tab.press(key).await;
+            let back =
+                "!__test.visible('.panel') && __row === __test.feed().shadowRoot.activeElement";
+            tab.wait_for("the row to have the focus", SHORT, back).await;
+        }
+    });
+}

@@ -46,7 +46,7 @@ pub(crate) struct PanelState {
     pub(super) n_events: Cell<(u32, u32)>,
     pub(super) made_ms: Cell<f64>,
     pub(super) due: Cell<bool>,
-    /// What had the focus before the panel was opened over the feed.
+    /// What had the focus before the panel was opened over the feed, or the reader went into it.
     pub(super) before: RefCell<Option<Element>>,
     pub(super) frame: RefCell<Option<Element>>,
 }

@@ -10,6 +10,12 @@ pub(crate) fn origin(event: &Event) -> Option<Element> {
     event.current_target()?.dyn_into().ok()
 }
 
+/// What had the focus before that went where the event tells.
+pub(crate) fn focus_came_from(event: &Event) -> Option<Element> {
+    let from = js_sys::Reflect::get(event, &"relatedTarget".into()).ok()?;
+    from.dyn_into().ok()
+}
+
 /// The element that an event was sent to.
 pub(crate) fn target(event: &Event) -> Option<Element> {
     event.target()?.dyn_into().ok()
