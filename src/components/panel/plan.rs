@@ -63,14 +63,18 @@ pub(super) fn view(ctx: Ctx) -> AnyView {
                 .class("panel__note")
                 .child(format!("{} more", units::grouped(n_more as u64)))
         });
-        let arrival = feed.session().arrival_times;
+        let at_ms = |step: &PlanStep| {
+            let arrival = feed.session().arrival_times;
+            step.at_ms.filter(|at_ms| *at_ms > 0 && !arrival)
+        };
+        // A log without times has no column for them.
+        let timed = plan.steps.iter().any(|step| at_ms(step).is_some());
         let mut day = None;
         let steps: Vec<_> = plan
             .steps
             .iter()
             .map(|step| {
-                let at_ms = step.at_ms.filter(|at_ms| *at_ms > 0 && !arrival);
-                let time = at_ms.map(|at_ms| {
+                let time = at_ms(step).map(|at_ms| {
                     let above = day.replace(clock::day_of(at_ms));
                     // The day is said once.
                     match above == day {
@@ -78,7 +82,7 @@ pub(super) fn view(ctx: Ctx) -> AnyView {
                         false => clock::dated(at_ms),
                     }
                 });
-                step_view(ctx, step, time.unwrap_or_default())
+                step_view(ctx, step, timed.then(|| time.unwrap_or_default()))
             })
             .collect();
         let older = (plan.n_older_steps > 0).then(|| {
@@ -88,7 +92,11 @@ pub(super) fn view(ctx: Ctx) -> AnyView {
         let history = (plan.steps.len() + plan.n_older_steps > 1).then(|| {
             (
                 div().class("panel__title").child("History"),
-                ol().class("history").child(steps),
+                ol().class(match timed {
+                    true => "history history--timed",
+                    false => "history",
+                })
+                .child(steps),
                 older,
             )
         });
@@ -103,7 +111,7 @@ pub(super) fn view(ctx: Ctx) -> AnyView {
     })
 }
 
-fn step_view(ctx: Ctx, step: &PlanStep, time: String) -> impl IntoView + use<> {
+fn step_view(ctx: Ctx, step: &PlanStep, time: Option<String>) -> impl IntoView + use<> {
     // The first step is the plan itself, which stands above or below in full.
     let made = step.changes.iter().all(|change| change.before.is_none()) && step.changes.len() > 2;
     let made = made.then(|| {
@@ -126,7 +134,7 @@ fn step_view(ctx: Ctx, step: &PlanStep, time: String) -> impl IntoView + use<> {
         })
         .collect();
     li().class("history__step").child((
-        span().class("history__time").child(time),
+        time.map(|time| span().class("history__time").child(time)),
         go_button(ctx, step.block, "history__what", (made, changes)),
     ))
 }
