@@ -33,12 +33,8 @@ pub(super) fn bar(ctx: Ctx, context: &Rc<Context>, state: &BarState) -> AnyView 
         (agent, model) => format!("{agent} · {model}"),
     };
     let agent = session.agent.as_deref().unwrap_or_default();
-    let elapsed = session
-        .first_ms
-        .zip(session.last_ms)
-        .and_then(|(first, last)| u64::try_from(last.saturating_sub(first)).ok())
-        .filter(|ms| *ms >= 1_000)
-        .map(units::duration);
+    let elapsed = feed.lasted_ms().filter(|ms| *ms >= 1_000);
+    let elapsed = elapsed.map(units::duration);
     let elapsed = match session.works() {
         true => elapsed::of_session(ctx, session.first_ms, elapsed),
         false => elapsed.map(|text| span().child(text).into_any()),

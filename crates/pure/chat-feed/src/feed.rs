@@ -21,6 +21,7 @@ use crate::projections::TokenCounts;
 use crate::projections::summary::usage::{UsageCount, UsageNote};
 use crate::session::{ContextUse, PlanStep, Response, SessionFacts, Turn, TurnState};
 use crate::terminal::Output;
+use crate::took::between;
 pub(crate) use order::{Link, NO_ROW};
 pub(crate) use plan_steps::PlanSteps;
 pub(crate) use text_body::TextBody;
@@ -190,6 +191,17 @@ impl Feed {
     /// The session's facts.
     pub fn session(&self) -> &SessionFacts {
         &self.session
+    }
+
+    /// For how long the session went on, by the times of its events.
+    ///
+    /// A turn that says how long it took may have begun a moment before its first event was written: less than a second is
+    /// believed.
+    pub fn lasted_ms(&self) -> Option<u64> {
+        let told_ms = between(self.session.first_ms, self.session.last_ms)?;
+        let turn_ms = self.turns().last().and_then(|turn| turn.took_ms);
+        let turn_ms = turn_ms.filter(|ms| ms.saturating_sub(told_ms) < 1_000);
+        Some(turn_ms.unwrap_or(0).max(told_ms))
     }
 
     /// Tokens of the session, none counted twice.

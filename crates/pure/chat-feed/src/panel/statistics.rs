@@ -120,12 +120,11 @@ pub struct Statistics {
 
 /// The figures of a session.
 pub fn statistics(feed: &Feed) -> Statistics {
-    let session = feed.session();
     let mut by_kind: BTreeMap<&'static str, CallCount> = BTreeMap::new();
     let mut figures = Statistics {
         tokens: feed.tokens(),
         cost_usd: feed.cost_usd(),
-        duration_ms: between(session.first_ms, session.last_ms),
+        duration_ms: feed.lasted_ms(),
         ..Statistics::default()
     };
     // The fastest of the slowest is on top; of equals the later gives way.

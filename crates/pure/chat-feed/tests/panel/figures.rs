@@ -478,3 +478,23 @@ fn an_end_by_a_clock_that_is_behind_ends_the_session_and_makes_it_no_longer() {
         );
     }
 }
+
+#[test]
+fn a_session_lasts_no_shorter_than_its_last_turn_says() {
+    let lasted = |told_ms: u64| {
+        let end = json!({"turnId": "t", "outcome": "completed", "durationMs": told_ms});
+        let lines = [
+            ("user_message", json!({"turnId": "t", "text": "go"})),
+            ("turn_end", end),
+        ];
+        let (_, renderer) = session(&lines);
+        let figures = statistics(renderer.feed());
+        assert_eq!(figures.duration_ms, renderer.feed().lasted_ms());
+        figures.duration_ms
+    };
+    // Its events are a second apart; much more is no matter of a moment.
+    assert_eq!(
+        [900, 1_060, 60_000].map(lasted),
+        [1_000, 1_060, 1_000].map(Some)
+    );
+}
