@@ -128,8 +128,8 @@ fn facts(context: &Context) -> Facts {
             format!("{edits} +{added} −{removed}")
         });
         let events = units::count(u64::from(context.store.event_count()), "event", "events");
-        let took = (took_ms >= 1_000).then(|| units::duration(took_ms));
-        let parts = [prompts, edits, Some(events), took];
+        // As far as the clock of the replay has it.
+        let parts = [prompts, edits, Some(events), units::passed(took_ms)];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         Facts {
             title: units::first_line(&title, 200),

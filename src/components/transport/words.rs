@@ -170,8 +170,9 @@ pub(super) fn spoken(context: &Context) -> String {
             return String::new();
         }
         let here = times.elapsed_at(player.played_ms());
-        let of = units::duration(times.elapsed_ms());
-        let here = units::duration(whole(here));
+        // As far as the clocks beside it have them.
+        let words = |ms| units::passed(ms).unwrap_or_else(|| "0 s".to_owned());
+        let (here, of) = (words(whole(here)), words(times.elapsed_ms()));
         // Of days that passed no hours are said.
         let (played_ms, n_events) = (player.played_ms(), player.n_events());
         match day(times, Said::Wall, played_ms) {
