@@ -133,6 +133,8 @@ struct FeedElement {
     refused: Cell<bool>,
     /// Whether it was played as the page asks, which is done once, or goes on and is shown as it is.
     has_begun: Cell<bool>,
+    /// Whether the page was told that what a script gave is here.
+    told_ready: Cell<bool>,
     /// What was pushed, and where else the session came from: for those who want all of it again.
     pushed_bytes: RefCell<Pieces>,
     origin: RefCell<Option<Origin>>,
@@ -230,6 +232,7 @@ impl FeedElement {
             streams: Cell::default(),
             refused: Cell::new(false),
             has_begun: Cell::new(false),
+            told_ready: Cell::new(false),
             pushed_bytes: RefCell::default(),
             origin: RefCell::default(),
             kept: RefCell::default(),

@@ -145,6 +145,7 @@ impl FeedElement {
         self.streams.take();
         self.refused.set(false);
         self.has_begun.set(false);
+        self.told_ready.set(false);
         *self.pushed_bytes.borrow_mut() = Pieces::default();
         self.origin.borrow_mut().take();
         self.view.context.close_poster();

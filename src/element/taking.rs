@@ -230,7 +230,9 @@ impl FeedElement {
                 false if is_empty => "ready",
                 false => "live",
             };
-            if !self.set_state(state) || (is_empty && !self.tell("af-ready", &[])) {
+            // The first of it is here, or there is none.
+            let is_ready = self.told_ready.replace(true);
+            if !self.set_state(state) || (!is_ready && !self.tell("af-ready", &[])) {
                 return;
             }
         }
@@ -240,9 +242,6 @@ impl FeedElement {
             // The player has yet to hear of what has just come.
             self.store.set_goes_on(!self.has_ended());
             self.begin_once(is_read);
-            if !self.tell("af-ready", &[]) {
-                return;
-            }
         }
         self.go_on(is_all_here);
     }

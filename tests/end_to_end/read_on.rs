@@ -5,8 +5,10 @@ use serde_json::json;
 
 use crate::made_logs::{Writer, words};
 use crate::stage::on_stage;
-use crate::{FEED, SHORT};
+use crate::SHORT;
 
+/// As it is by itself: turns fold.
+const FEED: &str = "<agent-feed></agent-feed>";
 const FOLLOWS: &str = "__test.feed().matches(':state(following)')";
 
 /// A turn with a text and commands, each with an output; it goes on.
