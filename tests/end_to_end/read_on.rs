@@ -3,9 +3,9 @@
 
 use serde_json::json;
 
+use crate::SHORT;
 use crate::made_logs::{Writer, words};
 use crate::stage::on_stage;
-use crate::SHORT;
 
 /// As it is by itself: turns fold.
 const FEED: &str = "<agent-feed></agent-feed>";

@@ -231,7 +231,8 @@ impl Inner {
         };
         // A tenth at once, so that the search for the oldest is shared by many.
         let mut n_too_many = sessions.len() - most + most / 10;
-        sessions.sort_by_key(|session| session.used());
+        // Each is asked once: others use their sessions meanwhile, and what changes while it is sorted has no order.
+        sessions.sort_by_cached_key(|session| session.used());
         sessions.retain(|session| session.id() != id);
         for session in sessions {
             if n_too_many == 0 {

@@ -394,3 +394,36 @@ fn many_sessions_share_a_few_open_logs() {
         assert_eq!(all(&session), numbered(2));
     }
 }
+
+#[test]
+fn sessions_are_used_by_many_while_the_oldest_are_put_away() {
+    const N_THREADS: u64 = 8;
+    const N_EVENTS: u64 = 3_000;
+    let dir = tempfile::tempdir().unwrap();
+    let ids: Vec<_> = (0..400).map(|n| id(&format!("s{n}"))).collect();
+    let options = chat_store::Options {
+        sync: chat_store::SyncPolicy::Never,
+        open_logs: 300,
+        ..chat_store::Options::default()
+    };
+    let store = Store::open(dir.path(), options).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..N_THREADS {
+            let (store, ids) = (&store, &ids);
+            scope.spawn(move || {
+                for nth in 0..N_EVENTS {
+                    let id = &ids[((nth * 31 + thread * 7) % ids.len() as u64) as usize];
+                    let session = store.session_or_new(id).unwrap();
+                    let event = chunk(1 + thread * N_EVENTS + nth);
+                    session.append(vec![event], false, 7).unwrap();
+                }
+            });
+        }
+    });
+    let n_events: u64 = store
+        .sessions()
+        .iter()
+        .map(|session| session.summary().events)
+        .sum();
+    assert_eq!(n_events, N_THREADS * N_EVENTS);
+}
