@@ -36,8 +36,17 @@ impl FeedStore {
     /// See [`Arrangement::set_read`].
     pub(crate) fn set_read(&self, rows: Option<(RowId, RowId)>) {
         // What the list has may be of a feed that was cleared since.
-        let rows = rows.filter(|(first, last)| self.is_shown(*first) && self.is_shown(*last));
-        let turns = rows.map(|(first, last)| (self.turn_at(first), self.turn_at(last)));
+        let turn_at = |id: RowId| {
+            let shown = self.is_shown(id).then(|| self.row(id))?;
+            match shown {
+                Row::Work(turn) => Some(turn),
+                Row::Block(block) | Row::Company(block) => {
+                    let feed = self.feed();
+                    feed.contains(block).then(|| feed.block(block).turn)
+                }
+            }
+        };
+        let turns = rows.and_then(|(first, last)| Some((turn_at(first)?, turn_at(last)?)));
         self.arrangement.borrow_mut().set_read(turns);
     }
 

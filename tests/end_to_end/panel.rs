@@ -327,10 +327,7 @@ fn a_path_without_room_is_cut_at_its_start_and_keeps_the_name() {
                 let boxes =
                     format!("getComputedStyle(__test.one('{place} > .path__folder')).display");
                 assert_eq!(tab.eval::<String>(&boxes).await, "inline", "{name}");
-                assert!(
-                    (1..11).contains(&n_folders),
-                    "{name}: {n_folders} of 11 folders"
-                );
+                assert!(n_folders < 11, "{name}: {n_folders} of 11 folders");
             }
         },
     );
