@@ -21,8 +21,8 @@ pub(crate) fn took_ms(
 /// How long a call ran that was called and, where it had to wait for that, allowed at these times, and whose result came at
 /// `to_ms`, in milliseconds. When it was found out that there is no result does not say how long it ran.
 ///
-/// A source that only knows when it called, as one whose leave is given elsewhere, counts the wait as well: no call ran
-/// longer than since it was allowed.
+/// A source that only knows when it called, as one whose leave is given elsewhere, counts the wait as well: then the call ran
+/// no longer than since it was allowed. What is told as less than the wait was measured without it.
 pub(crate) fn ran_ms(
     result: &ToolResult,
     called_ms: Option<i64>,
@@ -31,10 +31,12 @@ pub(crate) fn ran_ms(
 ) -> Option<u64> {
     let is_one = ToolStatus::of_result(result.error.as_ref(), false) != ToolStatus::NoResult;
     let to_ms = to_ms.filter(|_| is_one);
-    let told_ms = match (result.duration_ms, between(allowed_ms, to_ms)) {
-        (Some(told_ms), Some(since_ms)) => Some(told_ms.min(since_ms)),
-        (told_ms, _) => told_ms,
-    };
+    let waited_ms = between(called_ms, allowed_ms).filter(|waited_ms| *waited_ms > 0);
+    let told_ms = result.duration_ms.map(|told_ms| {
+        let counts_wait = waited_ms.is_some_and(|waited_ms| waited_ms <= told_ms);
+        let since_ms = between(allowed_ms, to_ms).filter(|_| counts_wait);
+        since_ms.map_or(told_ms, |since_ms| told_ms.min(since_ms))
+    });
     took_ms(told_ms, allowed_ms.or(called_ms), to_ms)
 }
 
@@ -72,6 +74,9 @@ mod tests {
         assert_eq!(ran(Some(20), Some(6_000)), Some(20));
         // Clocks that differ tell nothing.
         assert_eq!(ran(Some(5_100), Some(7_000)), Some(5_100));
+        // It was told without the wait, or there was none: when the answer came says nothing then.
+        assert_eq!(ran(Some(125), Some(6_100)), Some(125));
+        assert_eq!(ran(Some(26), Some(1_000)), Some(26));
     }
 
     #[test]
