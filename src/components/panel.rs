@@ -106,7 +106,9 @@ pub(crate) fn toggle_button(ctx: Ctx) -> impl IntoView {
         )
         .on(ev::click, move |event| {
             ctx.with_value(|context| {
-                *context.panel.before.borrow_mut() = dom::origin(&event);
+                // Beside the feed the rows go on.
+                let opener = dom::origin(&event).filter(|_| context.panel.covers_the_feed());
+                *context.panel.before.borrow_mut() = opener;
                 toggle(context);
             });
         })
