@@ -1,14 +1,12 @@
 //! Events as lines that a server takes: it refuses what is nested too deep, and a call whose input is would be lost with it.
 
+use chat_event::frame::MAX_CLIENT_DEPTH;
 use chat_event::{ChatEvent, depth};
-
-/// A server takes no event that is nested deeper.
-const MOST_DEPTH: usize = 64;
 
 /// The line of an event. What lies deeper in it than a server takes stands there as a text that holds its JSON.
 pub fn line_of(event: &ChatEvent) -> String {
     let line = event.to_line();
-    match depth::exceeds(&line, MOST_DEPTH) {
+    match depth::exceeds(&line, MAX_CLIENT_DEPTH) {
         true => flattened(&line),
         false => line,
     }
@@ -34,13 +32,13 @@ fn flattened(line: &str) -> String {
             b'"' => is_text = true,
             b'[' | b'{' => {
                 depth += 1;
-                if depth == MOST_DEPTH + 1 {
+                if depth == MAX_CLIENT_DEPTH + 1 {
                     flat.push_str(&line[copied..at]);
                     deep = at;
                 }
             }
             b']' | b'}' => {
-                if depth == MOST_DEPTH + 1 {
+                if depth == MAX_CLIENT_DEPTH + 1 {
                     flat.push_str(&serde_json::Value::from(&line[deep..=at]).to_string());
                     copied = at + 1;
                 }
@@ -88,7 +86,7 @@ mod tests {
         }
         for n_deep in [61, 62, 63, 90, 120] {
             let line = line_of(&call(n_deep));
-            assert!(!depth::exceeds(&line, MOST_DEPTH), "{n_deep}");
+            assert!(!depth::exceeds(&line, MAX_CLIENT_DEPTH), "{n_deep}");
             let told: Value = serde_json::from_str(&line).unwrap();
             let args = &told["payload"]["args"];
             assert_eq!(args["plain"], json!({"a": [1]}));

@@ -325,9 +325,5 @@ const FOUND_BYTES: usize = 4096;
 fn found(notice: &Notice) -> Option<String> {
     let found = notice.extra.get(Notice::FOUND)?;
     let text = found.as_str()?;
-    let mut end = text.len().min(FOUND_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    Some(text[..end].to_owned())
+    Some(text[..text.floor_char_boundary(FOUND_BYTES)].to_owned())
 }
