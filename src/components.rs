@@ -34,6 +34,7 @@ mod many;
 pub(crate) mod mark;
 pub(crate) mod markup;
 mod needs;
+mod opened;
 pub(crate) mod output;
 pub(crate) mod panel;
 pub(crate) mod place;
@@ -122,6 +123,8 @@ pub(crate) struct Context {
     help: RefCell<Option<Element>>,
     /// Where the reader was before the page was loaded anew.
     place_due: place::Due,
+    /// What the reader opened and closed.
+    pub(crate) opened: opened::Opened,
     /// The first row that came while the page was away, and since when it was.
     pub(crate) new_since: Cell<Option<(RowId, i64)>>,
     /// What scripts were told.
@@ -178,6 +181,7 @@ impl Context {
             links: links::Links::default(),
             help: RefCell::new(None),
             place_due: place::Due::default(),
+            opened: opened::Opened::default(),
             new_since: Cell::new(None),
             told: script::Told::default(),
             export: export::ExportState::default(),

@@ -27,7 +27,7 @@ interface AgentFeedEventMap extends HTMLElementEventMap {
   "af-question": CustomEvent<{ session: string; requestId: string; outcome: "answered" | "rejected"; answers?: string[][] }>;
   "af-event": CustomEvent<{ count: number }>;
   "af-follow": CustomEvent<{ following: boolean; replay: boolean }>;
-  "af-filter": CustomEvent<{ hits: number; hidden: number }>;
+  "af-filter": CustomEvent<{ hits: number; hidden: number; question: string; only: string }>;
   "af-select": CustomEvent<{ eventId: string; name: string }>;
   "af-view": CustomEvent<{ attribute: string; value: string }>;
   "af-command": CustomEvent<{ command: string }>;

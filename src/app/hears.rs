@@ -81,9 +81,16 @@ impl Page {
                 page.went.set(true);
             }
         });
+        let finds = dom::listen(&self.feed, "af-filter", |event| {
+            Page::note_find(
+                dom::detail_of(&event, "question"),
+                dom::detail_of(&event, "only"),
+            );
+        });
         let page = self.clone();
         let placed = dom::listen(&self.feed, "af-place", move |event| {
             page.keep_place(dom::detail_of(&event, "place"));
+            Page::keep_opened(dom::detail_of(&event, "opened"));
         });
         let liked = dom::listen(&self.feed, "af-view", |event| {
             let chosen = dom::detail_of(&event, "attribute").zip(dom::detail_of(&event, "value"));
@@ -93,6 +100,8 @@ impl Page {
         });
         // They are needed as long as the page is there.
         std::mem::forget([over, dropped, keys, title, refused, ready, badge]);
-        std::mem::forget([commands, selected, moved, turned_to, follows, placed, liked]);
+        std::mem::forget([
+            commands, selected, moved, turned_to, follows, finds, placed, liked,
+        ]);
     }
 }

@@ -35,6 +35,7 @@ impl Page {
         if self.state.open.with_untracked(|open| *open != named) {
             self.enter(named);
         }
+        self.find_as_in_address();
         // Of files it is gone to where they are read; of nothing, or of several, there is none.
         let is_one = self
             .state

@@ -9,8 +9,8 @@ use leptos::prelude::*;
 use super::feed::FeedView;
 use super::reading::READING;
 use super::{
-    Context, Ctx, controls, feed, find, help, links, panel, place, print, script, selecting,
-    transport,
+    Context, Ctx, controls, feed, find, help, links, opened, panel, place, print, script,
+    selecting, transport,
 };
 use crate::platform::dom::{self, Element, Event};
 use crate::platform::part::part;
@@ -43,6 +43,8 @@ pub(crate) struct Around {
     pub(crate) key: fn(&FeedView, &Event),
     /// Does what a script asks for, by its name and the words to it.
     pub(crate) script: fn(&Rc<FeedView>, &str, &str) -> script::Answered,
+    /// The rows are about to go.
+    pub(crate) leave: fn(&Context),
     /// Once a frame; the last says whether rows changed.
     pub(crate) frame: fn(&Rc<Context>, &Element, bool),
 }
@@ -67,10 +69,12 @@ fn table() -> Around {
         controls: |ctx, view| (controls::view(ctx, view), panel::toggle_button(ctx)).into_any(),
         key: FeedView::on_key,
         script: script::perform,
+        leave: opened::keep,
         frame: |context, grid, changed| {
             context.find_on(grid);
             panel::note_change(context, changed);
             script::tell(context);
+            opened::look(context);
             place::look(context);
         },
     }

@@ -2,6 +2,7 @@
 //!
 //! What fits is decided by `chat_feed::find`; the bar is drawn by `bar`, hits are marked and brought to the eye by `marks`.
 
+mod asked;
 mod bar;
 mod elsewhere;
 mod going;
@@ -20,6 +21,7 @@ use leptos::prelude::*;
 use super::{Context, feed};
 use crate::platform::dom::{self, Element};
 
+pub(super) use asked::Asked;
 pub(crate) use bar::view;
 pub(crate) use elsewhere::{AskServer, Elsewhere, Page};
 pub(crate) use marks::ticks;

@@ -166,22 +166,33 @@ impl Context {
 
     pub(super) fn event_of(&self, row: RowId) -> Option<String> {
         let feed = self.store.feed();
-        Some(feed.block(self.block_of(&feed, row)?).event_id.to_string())
+        Some(
+            feed.block(block_of(&feed, self.store.row(row))?)
+                .event_id
+                .to_string(),
+        )
     }
 
     /// What a link to a row names it.
     pub(super) fn name_of(&self, row: RowId) -> Option<String> {
-        let feed = self.store.feed();
-        Some(feed.name_of(self.block_of(&feed, row)?))
+        self.name_of_row(self.store.row(row))
     }
 
-    /// The block that a row's link leads to.
-    fn block_of(&self, feed: &Feed, row: RowId) -> Option<BlockId> {
-        match self.store.row(row) {
-            Row::Block(block) | Row::Company(block) => Some(block),
-            Row::Work(turn) => feed.turn(turn).prompt,
-        }
+    /// The same for what stands in no list now.
+    pub(super) fn name_of_row(&self, row: Row) -> Option<String> {
+        let feed = self.store.feed();
+        let block = block_of(&feed, row)?;
+        Some(feed.name_of(block))
     }
+}
+
+/// The block that a row's link leads to, where the feed has it.
+fn block_of(feed: &Feed, row: Row) -> Option<BlockId> {
+    let block = match row {
+        Row::Block(block) | Row::Company(block) => block,
+        Row::Work(turn) => feed.turn(turn).prompt?,
+    };
+    feed.contains(block).then_some(block)
 }
 
 /// Tells the page around how the reader wants it shown: as an attribute that does so.

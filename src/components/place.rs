@@ -1,5 +1,6 @@
 //! Where the reader is, over a reload of the page: told by `af-place` when the page goes, and gone to where the attribute
-//! `data-place` says it, once the session is here. What is kept, and where, is for the page around.
+//! `data-place` says it, once the session is here. What is kept, and where, is for the page around. What was opened and
+//! what was looked for are taken up with it.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -8,7 +9,7 @@ use chat_feed::BlockId;
 use chat_feed::viewport::{Align, RowId};
 use leptos::prelude::*;
 
-use super::{Context, Ctx};
+use super::{Context, Ctx, opened};
 use crate::platform::dom::{self, Listener, Member};
 use crate::platform::{frame, highlight, measure};
 use crate::virtual_list::VirtualList;
@@ -51,7 +52,12 @@ pub(super) fn keep(ctx: Ctx) -> [Option<Listener>; 2] {
         ctx.try_with_value(|context| {
             let place = place(context).unwrap_or_default();
             if let Some(host) = &*context.links.host.borrow() {
-                let detail = dom::object_of(&[("place", Member::Text(&place))]);
+                let opened = opened::told(context);
+                let detail = [
+                    ("place", Member::Text(&place)),
+                    ("opened", Member::Text(&opened)),
+                ];
+                let detail = dom::object_of(&detail);
                 dom::dispatch(host, "af-place", &detail);
             }
         });
@@ -77,6 +83,8 @@ fn place(context: &Context) -> Option<String> {
 }
 
 fn go_back(context: &Rc<Context>) {
+    opened::take_up(context);
+    context.take_up_find();
     let Some(place) = context.attribute(PLACE) else {
         return;
     };

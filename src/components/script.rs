@@ -10,7 +10,7 @@ use chat_feed::playback::Player;
 use leptos::prelude::GetUntracked;
 
 use super::feed::FeedView;
-use super::{Context, later, many};
+use super::{Context, find, later, many};
 use crate::platform::dom::{self, Member};
 use crate::platform::{clock, frame, location};
 
@@ -123,10 +123,12 @@ pub(crate) struct Told {
     shown: Cell<(bool, bool)>,
     n_events: Cell<u32>,
     found: RefCell<Option<(usize, usize)>>,
+    asked: RefCell<find::Asked>,
 }
 
-/// What is shown is taken away: it plays no more, and has not ended.
+/// What is shown is taken away: it plays no more, and has not ended. What is looked for is so in what comes, too.
 pub(super) fn leave(context: &Context) {
+    context.told.asked.take();
     if context.told.playing.replace(false)
         && let Some(host) = &*context.links.host.borrow()
     {
@@ -156,12 +158,20 @@ pub(super) fn tell(context: &Context) {
         }
     }
     let found = context.found();
-    if *told.found.borrow() != found {
+    let asked = context.asked();
+    if *told.found.borrow() != found || *told.asked.borrow() != asked {
         let (n_hits, n_hidden) = found.unwrap_or_default();
         told.found.replace(found);
-        let hits = Member::Number(n_hits as u64);
-        let hidden = Member::Number(n_hidden as u64);
-        say("af-filter", &[("hits", hits), ("hidden", hidden)]);
+        say(
+            "af-filter",
+            &[
+                ("hits", Member::Number(n_hits as u64)),
+                ("hidden", Member::Number(n_hidden as u64)),
+                ("question", Member::Text(&asked.question)),
+                ("only", Member::Text(&asked.only)),
+            ],
+        );
+        told.asked.replace(asked);
     }
     let (playing, rate, time_ms, at_newest) = context.store.player(|player| {
         let (playing, at_newest) = (player.moves(), player.at_newest());

@@ -5,6 +5,7 @@ use std::rc::{Rc, Weak};
 use leptos::prelude::*;
 
 use super::{FeedElement, NOTHING};
+use crate::components::around::AROUND;
 use crate::components::find::{AskServer, Elsewhere, Page};
 use crate::components::whole::FetchBody;
 use crate::platform::save::Pieces;
@@ -55,6 +56,7 @@ impl FeedElement {
                 let what = format!("could not load the session: no address: {src}");
                 return self.fail(&Failure::new(what, "Correct the attribute src."));
             };
+            self.view.context.opened.begin(address.clone());
             *self.origin.borrow_mut() = Some(Origin::Address(address.clone(), token.clone()));
             let running = replay::of_address(address, token, self.limits(), self.sink());
             *self.running.borrow_mut() = Some(running);
@@ -70,6 +72,7 @@ impl FeedElement {
                 let what = format!("could not reach a server: no address of one: {named}");
                 return self.fail(&Failure::new(what, "Correct the attribute endpoint."));
             };
+            self.view.context.opened.begin(server.route(&session));
             let origin = Origin::Session(server.clone(), session.clone());
             *self.origin.borrow_mut() = Some(origin);
             let (me, sink) = (self.me.clone(), self.sink());
@@ -150,6 +153,7 @@ impl FeedElement {
         self.origin.borrow_mut().take();
         self.view.context.close_poster();
         self.empty();
+        self.view.context.opened.end();
         self.view.keep_room(false);
         self.kept.take();
         self.view.context.wholes.fetch_by(None, "");
@@ -186,6 +190,9 @@ impl FeedElement {
 
     /// Takes all rows out, and from the list at once: the names of rows are given anew from here on.
     pub(super) fn empty(&self) {
+        if let Some(around) = AROUND.get() {
+            (around.leave)(&self.view.context);
+        }
         self.store.clear();
         self.view.context.forget();
         match self.view.list().len() {

@@ -146,6 +146,23 @@ impl FeedStore {
         self.arrange(|arrangement, feed, changes| arrangement.set_open(feed, row, open, changes));
     }
 
+    /// Which rows were opened and closed, of so many the last.
+    pub(crate) fn opened_rows(&self, most: usize) -> Vec<(Row, bool)> {
+        let arrangement = self.arrangement.borrow();
+        arrangement.opened().rev().take(most).collect()
+    }
+
+    /// Of which rows all of a long body is shown, or no more, of so many the last.
+    pub(crate) fn shown_wholes(&self, most: usize) -> Vec<(BlockId, bool)> {
+        let wholes = self.shown_whole.borrow();
+        wholes
+            .iter()
+            .rev()
+            .take(most)
+            .map(|(id, whole)| (*id, *whole))
+            .collect()
+    }
+
     /// Whether a row shows all of a body that is long.
     pub(crate) fn shows_whole(&self, id: BlockId) -> bool {
         self.shown_whole.borrow().get(&id).copied().unwrap_or(false)

@@ -80,10 +80,12 @@ fn with_parameters(mut address: String, parameters: &web_sys::UrlSearchParams) -
     address
 }
 
-/// The page's address with one parameter of its fragment set; the secret is never part of it.
+/// The page's address with one parameter of its fragment set; neither the secret nor what is looked for is part of it.
 pub(crate) fn with_fragment(name: &str, value: &str) -> String {
     with_other_fragment(&address(), |parameters| {
-        parameters.delete("token");
+        for other in ["token", "find", "only"] {
+            parameters.delete(other);
+        }
         parameters.set(name, value);
     })
 }

@@ -79,6 +79,7 @@ mod reaching;
 mod read_on;
 mod reasons;
 mod rehearsal;
+mod remembered;
 mod removing;
 mod replay;
 mod script;

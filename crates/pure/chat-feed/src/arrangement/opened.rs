@@ -43,6 +43,11 @@ impl Arrangement {
         }
     }
 
+    /// What was opened and closed, in the feed's order within each kind of row. It may be of rows that are gone.
+    pub fn opened(&self) -> impl DoubleEndedIterator<Item = (Row, bool)> {
+        self.opened.iter().map(|(row, open)| (*row, *open))
+    }
+
     /// Opens whatever hides a block, and says which row shows it; `None` where nothing does in this mode.
     pub fn reveal(
         &mut self,
