@@ -80,10 +80,11 @@ fn with_parameters(mut address: String, parameters: &web_sys::UrlSearchParams) -
     address
 }
 
-/// The page's address with one parameter of its fragment set; neither the secret nor what is looked for is part of it.
+/// The page's address with one parameter of its fragment set, which says where to go; neither the secret, nor another place,
+/// nor what is looked for is part of it.
 pub(crate) fn with_fragment(name: &str, value: &str) -> String {
     with_other_fragment(&address(), |parameters| {
-        for other in ["token", "find", "only"] {
+        for other in ["token", "e", "t", "find", "only"] {
             parameters.delete(other);
         }
         parameters.set(name, value);

@@ -184,3 +184,28 @@ fn what_is_looked_for_stands_in_the_address() {
         tab.wait_for("it to go", SHORT, gone).await;
     });
 }
+
+#[test]
+fn a_link_to_a_moment_leads_to_it() {
+    let files = vec![("/a.jsonl", log_of("a"))];
+    on_stage("moment_link", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        stage.show("/a.jsonl").await;
+        tab.run("addEventListener('af-link', (event) => { window.href = event.detail.href; event.preventDefault(); }); history.replaceState(null, '', '#e=a2&find=step')")
+            .await;
+        tab.run("const feed = __test.feed(); feed.viewAsOf(4); await __test.rest(); feed.shadowRoot.querySelector('[aria-label=\"Copy link to this moment\"]').click()")
+            .await;
+        let shown = "[__test.feed().rowCount, Math.round(__test.feed().currentTime * 100), __test.rows().map((row) => row.textContent).join(' | ')]";
+        let before: Value = tab.eval(shown).await;
+        let fragment: String = tab.eval("new URL(window.href).hash").await;
+        let time = fragment.strip_prefix("#t=").unwrap_or_default();
+        assert!(time.contains("%3A") || time.contains(':'), "{fragment}");
+        // As the page does with its address.
+        tab.run("const feed = __test.feed(); feed.startAt = new URLSearchParams(new URL(window.href).hash.slice(1)).get('t'); feed.removeAttribute('src')")
+            .await;
+        stage.show("/a.jsonl").await;
+        stage.rest().await;
+        let after: Value = tab.eval(shown).await;
+        assert_eq!(before, after);
+    });
+}

@@ -22,17 +22,25 @@ impl Context {
 
     /// The same, to an event or one of its rows.
     pub(in crate::components) fn copy_link_to(&self, event_id: &str, name: &str) {
-        let address = location::with_fragment("e", name);
+        self.hand_on(event_id, &location::with_fragment("e", name));
+    }
+
+    /// Puts a link to a moment on the clipboard, by the time that has passed in the session: `1:23.5`.
+    pub(in crate::components) fn copy_link_to_moment(&self, time: &str) {
+        self.hand_on("", &location::with_fragment("t", time));
+    }
+
+    fn hand_on(&self, event_id: &str, address: &str) {
         let detail = dom::object_of(&[
             ("eventId", Member::Text(event_id)),
-            ("href", Member::Text(&address)),
+            ("href", Member::Text(address)),
         ]);
         let host = self.links.host.borrow();
         if host
             .as_ref()
             .is_none_or(|host| dom::asks_leave(host, "af-link", &detail))
         {
-            self.copy(&address, "Link copied");
+            self.copy(address, "Link copied");
         }
     }
 

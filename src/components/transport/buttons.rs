@@ -23,12 +23,19 @@ pub(super) fn view(ctx: Ctx, grid: Element) -> impl IntoView {
     let full = icon_button("Full screen", "", Icon::Full, move || {
         pointer::toggle_full_screen(&grid);
     });
+    let link = icon_button("Copy link to this moment", "", Icon::Link, move || {
+        ctx.with_value(|context| {
+            let time = context.store.player(words::in_address);
+            context.copy_link_to_moment(&time);
+        });
+    });
     let others = (
         chapters::view(ctx),
         counted(ctx),
         made_up(ctx),
         speeds(ctx),
         toggles(ctx),
+        link,
         full,
         back(ctx),
     );

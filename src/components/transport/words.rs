@@ -113,6 +113,23 @@ pub(super) fn time(context: &Context, said: Said) -> Time {
     })
 }
 
+/// A moment as an address says it, to the millisecond: `1:23.5`, `1:02:03`
+pub(super) fn in_address(player: &Player) -> String {
+    let elapsed_ms = player.clock().elapsed_at(player.played_ms());
+    // What a fraction of a millisecond leaves out is not to be of the moment before.
+    let elapsed_ms = whole(elapsed_ms.ceil());
+    let seconds = elapsed_ms / 1_000;
+    let (minutes, seconds) = (seconds / 60, seconds % 60);
+    let clock = match minutes / 60 {
+        0 => format!("{minutes}:{seconds:02}"),
+        hours => format!("{hours}:{:02}:{seconds:02}", minutes % 60),
+    };
+    match elapsed_ms % 1_000 {
+        0 => clock,
+        ms => format!("{clock}.{ms:03}").trim_end_matches('0').to_owned(),
+    }
+}
+
 /// "event 264 of 402"
 pub(super) fn counted(context: &Context) -> String {
     context.store.player(|player| {
