@@ -98,10 +98,11 @@ impl Kind for Buses {
         let mut events = Vec::new();
         in_slices(database, &rows.events.table, &found, &mut |slice| {
             for row in slice {
-                bus.feed(&rows.events.event(row), &mut events);
+                bus.feed(rows.events.event(row), &mut events);
             }
             events.drain(..).for_each(&mut *tell);
         })?;
+        bus.let_go(None, &mut events);
         bus.reading.rest_anew(told, &mut events);
         events.into_iter().for_each(tell);
         Ok(())

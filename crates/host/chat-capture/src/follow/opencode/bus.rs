@@ -1,14 +1,18 @@
 //! The bus of one session: rows of the table as lines of the bus, and those as events.
 
+mod order;
+
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
 
 use chat_event::ChatEvent;
 use chat_normalize::{Context, Dialect};
 use serde_json::{Value, json};
 
-use super::event_table::{Data, Event};
+use super::event_table::Event;
 use crate::follow::agent::Agent;
 use crate::follow::store::{Reading, Told};
+use order::{Order, Row};
 
 /// One session that is read on.
 #[derive(Debug)]
@@ -24,6 +28,7 @@ pub(in crate::follow) struct Bus {
     /// Messages in which a model took a step, and those that have calls without one: commands that the user ran.
     stepped: BTreeSet<String>,
     commands: BTreeSet<String>,
+    order: Order,
 }
 
 impl AsMut<Reading> for Bus {
@@ -46,29 +51,48 @@ impl Bus {
             waiting: BTreeSet::new(),
             stepped: BTreeSet::new(),
             commands: BTreeSet::new(),
+            order: Order::default(),
         }
     }
 
-    /// Takes a row, and adds the events that were not told before.
-    pub(super) fn feed(&mut self, row: &Event, out: &mut Vec<ChatEvent>) {
-        let told = self
-            .reading
-            .told
-            .seqs
-            .get(&row.session)
-            .copied()
-            .unwrap_or(-1);
-        let properties = match &row.data {
-            Data::Text(data) => serde_json::from_str::<Value>(data).map_err(|why| why.to_string()),
-            Data::Long(bytes) => Err(format!("its {bytes} bytes are more than 16 MiB")),
-        };
+    /// Takes a row, and adds the events that were not told before. A call waits for the text that stands before it.
+    pub(super) fn feed(&mut self, row: Event, out: &mut Vec<ChatEvent>) {
+        let rows = self.order.push(Row::of(row), Instant::now());
+        self.tell(rows, out);
+    }
+
+    /// Adds what waited for long enough, or for anything at the end of its rows.
+    pub(super) fn let_go(&mut self, now: Option<Instant>, out: &mut Vec<ChatEvent>) {
+        let rows = self.order.let_go(now);
+        self.tell(rows, out);
+    }
+
+    /// Rows that come together: one that waited has a smaller number than what is told before it.
+    fn tell(&mut self, rows: Vec<Row>, out: &mut Vec<ChatEvent>) {
+        let seqs = &self.reading.told.seqs;
+        let is_new =
+            |row: &Row| row.event.seq > seqs.get(&row.event.session).copied().unwrap_or(-1);
+        let new: Vec<bool> = rows.iter().map(is_new).collect();
+        for (Row { event, properties }, is_new) in rows.into_iter().zip(new) {
+            self.tell_row(&event, properties, is_new, out);
+        }
+        self.reading.holds_back = self.order.holds_any();
+    }
+
+    fn tell_row(
+        &mut self,
+        row: &Event,
+        properties: Result<Value, String>,
+        is_new: bool,
+        out: &mut Vec<ChatEvent>,
+    ) {
         let properties = match properties {
             Ok(properties) => properties,
             Err(why) => {
-                if row.seq > told {
+                if is_new {
                     let what = format!("Row {} ({})", row.rowid, row.kind);
                     out.push(self.reading.unread(&row.session, row.rowid, &what, &why));
-                    self.reading.told.seqs.insert(row.session.clone(), row.seq);
+                    self.note_told(row);
                 }
                 return;
             }
@@ -78,7 +102,7 @@ impl Bus {
             Some((kind, version)) if version.bytes().all(|it| it.is_ascii_digit()) => kind,
             _ => &*row.kind,
         };
-        if row.seq > told && self.ended_before && is_message(&properties) {
+        if is_new && self.ended_before && is_message(&properties) {
             self.ended_before = false;
             // Its end was told there, which its rows do not say: a prompt is new work, also where it was cut off.
             if properties
@@ -96,11 +120,17 @@ impl Bus {
             lines.push_str(&idle(row, &session));
         }
         let mut events = self.reading.push(&lines);
-        if row.seq > told {
-            self.reading.told.seqs.insert(row.session.clone(), row.seq);
+        if is_new {
+            self.note_told(row);
             self.reading.told.ended = false;
             out.append(&mut events);
         }
+    }
+
+    fn note_told(&mut self, row: &Event) {
+        let told = self.reading.told.seqs.entry(row.session.clone());
+        let told = told.or_insert(row.seq);
+        *told = row.seq.max(*told);
     }
 
     /// The session whose answer is over with this, where it was not before: a whole answer that calls no tool, or one that

@@ -13,6 +13,7 @@ pub(super) struct Events {
 }
 
 /// One row of it.
+#[derive(Debug)]
 pub(super) struct Event {
     pub(super) rowid: i64,
     pub(super) id: String,
@@ -23,6 +24,7 @@ pub(super) struct Event {
 }
 
 /// What a row tells.
+#[derive(Debug)]
 pub(super) enum Data {
     Text(String),
     /// It is longer than any line that is read, by its bytes.

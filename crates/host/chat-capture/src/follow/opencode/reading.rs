@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::time::Instant;
 
 use super::OpenCode;
 use super::bus::Bus;
@@ -46,7 +47,27 @@ impl OpenCode {
         if is_end {
             self.catch_up(database, &rows)?;
         }
-        Ok(!self.is_over(is_end, facts))
+        let holds_any = self.let_go();
+        let is_over = self.is_over(is_end, facts);
+        if holds_any {
+            // What waits is told with a later look, also where nothing comes.
+            self.seen = None;
+        }
+        Ok(!is_over)
+    }
+
+    /// Tells what waited for long enough; whether something waits on.
+    fn let_go(&mut self) -> bool {
+        let now = Instant::now();
+        let mut holds_any = false;
+        for (root, bus) in &mut self.loaded {
+            if !bus.reading.holds_back {
+                continue;
+            }
+            bus.let_go(Some(now), &mut news_of(&mut self.news, root).events);
+            holds_any |= bus.reading.holds_back;
+        }
+        holds_any
     }
 
     /// Reads rows behind the last one; whether there are no more.
@@ -62,7 +83,10 @@ impl OpenCode {
         let ids: BTreeSet<String> = ids.filter(|id| !id.is_empty()).cloned().collect();
         self.sessions.find::<List>(database, &ids)?;
         is_of_one(database)?;
-        for row in &new {
+        let last = new.last().map(|row| (row.rowid, row.id.clone()));
+        let is_end = last.is_none();
+        self.last = last.or(self.last.take());
+        for row in new {
             let root = self.sessions.root(&row.session).to_owned();
             // What begins or goes on while we look on is of interest.
             self.sessions.wanted.insert(root.clone());
@@ -72,10 +96,7 @@ impl OpenCode {
                 self.enqueue_once(root, kept);
             }
         }
-        if let Some(row) = new.last() {
-            self.last = Some((row.rowid, row.id.clone()));
-        }
-        Ok(new.is_empty())
+        Ok(is_end)
     }
 
     /// Reads a slice of the session in front of the queue. One that cannot be read is named and waits: the others go on.
@@ -94,7 +115,7 @@ impl OpenCode {
         };
         match step {
             Step::More(new) => {
-                for row in new.iter().filter(|row| members.contains(&row.session)) {
+                for row in new.into_iter().filter(|row| members.contains(&row.session)) {
                     feed(&mut session.bus, &session.root, row, &mut self.news);
                 }
             }
@@ -112,6 +133,6 @@ impl OpenCode {
 }
 
 /// Gives a row to its session, and adds what is to be told of it; how far it is told then is noted when that is handed on.
-fn feed(bus: &mut Bus, root: &str, row: &Event, news: &mut AllNews) {
+fn feed(bus: &mut Bus, root: &str, row: Event, news: &mut AllNews) {
     bus.feed(row, &mut news_of(news, root).events);
 }

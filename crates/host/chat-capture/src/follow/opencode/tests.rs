@@ -74,3 +74,18 @@ fn all_that_was_told_is_told_anew_to_who_compares_it() {
     }
     assert_eq!(whole(&anew), whole(&database.told));
 }
+
+/// The recorded helper is called while its announcement is not whole.
+#[test]
+fn a_call_is_told_below_its_announcement_however_far_the_database_was_read() {
+    let mut database = database();
+    for log in database.logs() {
+        database.write_log(&log);
+        let mut store = database.store();
+        database.read(&mut store);
+    }
+    for told in [database.told, at_once()] {
+        let place = |wanted: &str| told.iter().position(|it| it.event_type() == wanted);
+        assert!(place("assistant_done").unwrap() < place("tool_call").unwrap());
+    }
+}

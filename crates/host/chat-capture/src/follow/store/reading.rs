@@ -25,6 +25,8 @@ pub(in crate::follow) struct Reading {
     pub(in crate::follow) is_said_idle: bool,
     /// Who ran it is gone, where that is known of the session itself.
     pub(in crate::follow) is_left: bool,
+    /// Some of what was read waits to be told, for a moment: until then it does not rest, and is not put away.
+    pub(in crate::follow) holds_back: bool,
 }
 
 /// After which rest a session ends: where a call waits in it, where none does, and where nobody has the database.
@@ -47,6 +49,7 @@ impl Reading {
             used: Instant::now(),
             is_said_idle: false,
             is_left: false,
+            holds_back: false,
         }
     }
 
@@ -127,6 +130,9 @@ pub(in crate::follow) fn settle<T: AsMut<Reading>>(
     let mut away = Vec::new();
     for (session, held) in loaded.iter_mut() {
         let reading = held.as_mut();
+        if reading.holds_back {
+            continue;
+        }
         let rests_ms = at_ms.saturating_sub(reading.newest_ms);
         let waits = !reading.open.is_empty();
         let goes_on = rests_ms < rests.rest || (rests_ms < rests.long && waits);
@@ -161,7 +167,9 @@ pub(in crate::follow) fn settle<T: AsMut<Reading>>(
     }
     while loaded.len() > most_loaded {
         let held = loaded.iter_mut();
-        let held = held.map(|(session, it)| (it.as_mut().used, session));
+        let held = held.map(|(session, it)| (it.as_mut(), session));
+        let held = held.filter(|(reading, _)| !reading.holds_back);
+        let held = held.map(|(reading, session)| (reading.used, session));
         let Some(session) = held.min().map(|(_, session)| session.clone()) else {
             break;
         };
