@@ -18,6 +18,9 @@ pub(crate) use file_first::FOLLOWING;
 pub(crate) use notes::forget_old;
 use notes::{Note, Notes};
 
+/// What stands behind a dialect's word in the notes of who reads its events in a table.
+const IN_TABLE: &str = ".table";
+
 /// Reads what a session's log has behind a cursor, `0` for all: the events, and the cursor of its end.
 pub type ReadLog<'a> = dyn FnMut(&str, &str) -> Result<(Vec<ChatEvent>, String), Error> + 'a;
 
@@ -176,9 +179,10 @@ impl Sources {
     }
 
     fn note(&self, mut notes: Notes, dialect: Dialect) -> Result<Turn, Error> {
+        let own_word = self.word_of(dialect);
         let others = notes.sources.iter().filter(|(word, _)| {
-            let other = Dialect::from_word(word);
-            other.is_some_and(|other| other != dialect && are_kin(other, dialect))
+            let other = Dialect::from_word(word.strip_suffix(IN_TABLE).unwrap_or(word));
+            **word != *own_word && other.is_some_and(|other| are_kin(other, dialect))
         });
         let mut told = BTreeMap::new();
         let mut any_runs = false;
@@ -186,13 +190,10 @@ impl Sources {
             told.insert(word.clone(), note.told);
             any_runs |= is_held(&self.spool.with_file_name(&note.spool));
         }
-        let ours = notes
-            .sources
-            .entry(dialect.word().to_owned())
-            .or_insert(Note {
-                told: 0,
-                spool: String::new(),
-            });
+        let ours = notes.sources.entry(own_word).or_insert(Note {
+            told: 0,
+            spool: String::new(),
+        });
         // Before it is told: who reads the log for nothing reads it again.
         ours.told += 1;
         // One that runs stands for those that are gone and left something.
@@ -205,6 +206,14 @@ impl Sources {
             told,
             any_runs,
         })
+    }
+
+    /// By what we go in the notes. Who follows OpenCode reads the events of its bus in a table, and a pipe those that the bus
+    /// sends: that are two sources, and each of them sees an end of its own.
+    fn word_of(&self, dialect: Dialect) -> String {
+        let is_in_table = dialect == Dialect::OpenCodeEvents && self.name() == FOLLOWING;
+        let more = if is_in_table { IN_TABLE } else { "" };
+        format!("{}{more}", dialect.word())
     }
 
     /// Whether another spool of the session is being written to.

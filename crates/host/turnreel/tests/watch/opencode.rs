@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::databases::{self, assert_only_read, n_of, read_again};
 use crate::support::home::{Home, events, ids, prompt};
-use crate::support::soon;
-use serde_json::Value;
+use crate::support::{command, soon};
+use serde_json::{Value, json};
 
 const DATABASE: &str = ".local/share/opencode/opencode.db";
 
@@ -125,6 +125,58 @@ fn a_database_that_comes_later_is_read_and_one_that_is_gone_is_no_trouble() {
     home.write(".claude/projects/-w/s1.jsonl", prompt("s1", 1, "Hi"));
     soon("others are followed", || ids(&server).contains("s1"));
     assert_eq!(count("turn_end"), 1);
+}
+
+/// The pipe sees that the bus is silent, and who follows that the program is gone, in whichever order.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_session_whose_bus_is_piped_beside_its_database_ends_once() {
+    let bytes = fixture("opencode.db");
+    let rows = String::from_utf8(fixture("rows.jsonl")).unwrap();
+    let rows = rows.lines().map(|row| serde_json::from_str(row).unwrap());
+    let is_there = |row: &Value| {
+        let id = row["id"].as_str().unwrap().as_bytes();
+        bytes.windows(id.len()).any(|bytes| bytes == id)
+    };
+    let mut bus: String = rows
+        .filter(is_there)
+        .map(|row: Value| {
+            let kind = row["type"].as_str().unwrap().trim_end_matches(".1");
+            let data: Value = serde_json::from_str(row["data"].as_str().unwrap()).unwrap();
+            json!({"id": row["id"], "type": kind, "properties": data}).to_string() + "\n"
+        })
+        .collect();
+    // It tells more than the table.
+    let busy = json!({"id": "evt_busy", "type": "session.status",
+        "properties": {"sessionID": session(), "status": {"type": "busy"}}});
+    bus.push_str(&format!("{busy}\n"));
+    for pipe_is_first in [true, false] {
+        let home = Home::new();
+        let path = home.write(DATABASE, &bytes);
+        let mut agent = std::process::Command::new("sh")
+            .args(["-c", "exec 3>>\"$0\"; exec sleep 100"])
+            .arg(&path)
+            .spawn()
+            .unwrap();
+        let _server = home.watch(&["--days", "36500"]);
+        let count = |kind: &str| n_of(&home, &session(), kind);
+        soon("its beginning is read", || count("user_message") > 0);
+        soon("it is noted who has it", || home.has_noted(agent.id()));
+        let mut pipe = command::start_at(&home.data(), "pipe", &[]);
+        std::io::Write::write_all(pipe.stdin.as_mut().unwrap(), bus.as_bytes()).unwrap();
+        if !pipe_is_first {
+            agent.kill().unwrap();
+            soon("it is over", || count("session_end") > 0);
+        }
+        let output = command::finish(pipe, b"");
+        assert!(output.status.success(), "{output:?}");
+        soon("it ends", || count("session_end") > 0);
+        let _ = agent.kill();
+        agent.wait().unwrap();
+        std::thread::sleep(Duration::from_secs(4));
+        let ends = (count("turn_end"), count("session_end"));
+        assert_eq!(ends, (1, 1), "pipe first: {pipe_is_first}");
+    }
 }
 
 /// Only Linux says which process has which file.

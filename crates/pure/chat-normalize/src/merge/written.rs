@@ -113,11 +113,12 @@ impl Written {
         }
     }
 
-    /// Notes whether the session is over with this event: it ends with it, or ended before and only its figures come behind, or
-    /// facts of before: those of a later run are of a session that goes on.
+    /// Notes whether the session is over with this event: it ends with it, or ended before and only its figures come behind, that
+    /// a call got no result, or facts of before: those of a later run are of a session that goes on.
     fn note_end(&mut self, event: &ChatEvent) {
         let stays_over = match &event.payload {
             Payload::Usage(_) => true,
+            Payload::ToolResult(result) => result.is_missing(),
             Payload::SessionStart(_) => {
                 let times = event.timestamp.zip(self.over_ms);
                 times.is_some_and(|(told_ms, over_ms)| told_ms < over_ms)
