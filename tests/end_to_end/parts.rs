@@ -11,9 +11,9 @@ use crate::streamed_logs::{stored_log_of, streamed_log_of};
 use crate::{FEED, SHORT};
 
 /// So many bytes, packed, are fetched of the program before the first rows of a ChatEvent log, at most.
-const MOST_FIRST_BYTES: usize = 315_000;
+const MOST_FIRST_BYTES: usize = 307_000;
 /// And in all, the worker for colours and what unpacks included.
-const MOST_BYTES: usize = 1_999_000;
+const MOST_BYTES: usize = 2_001_500;
 /// What reads in a worker is fetched for long logs alone, and is made for speed.
 const MOST_READER_BYTES: usize = 915_500;
 
