@@ -1,15 +1,13 @@
 //! Where the reader was, and what was opened: kept while the page is there, so that a reload goes on from it.
 
 use super::Page;
-use crate::platform::{dom, location, tab_storage};
+use crate::platform::location::{self, FIND, ONLY};
+use crate::platform::{dom, tab_storage};
 
 /// Where the reader was when the page went, behind the address that it had.
 const PLACE_KEY: &str = "turnreel.place";
 /// The rows that were opened and closed, a line each, behind the same address.
 const OPENED_KEY: &str = "turnreel.opened";
-/// What is looked for, and what alone is shown, in the address.
-const FIND: &str = "find";
-const ONLY: &str = "only";
 /// The place of who has come back to the end, and follows it.
 const AT_END: &str = "end";
 

@@ -64,6 +64,15 @@ impl Context {
         dom::attribute(self.links.host.borrow().as_ref()?, name)
     }
 
+    /// An attribute that says something once: it is gone with this.
+    pub(super) fn take_attribute(&self, name: &str) -> Option<String> {
+        let said = self.attribute(name)?;
+        if let Some(host) = &*self.links.host.borrow() {
+            dom::remove_attribute(host, name);
+        }
+        Some(said)
+    }
+
     /// Whether a row is about a file.
     fn has_file(&self, row: RowId) -> bool {
         let block = self.store.block_at(row);
@@ -166,11 +175,8 @@ impl Context {
 
     pub(super) fn event_of(&self, row: RowId) -> Option<String> {
         let feed = self.store.feed();
-        Some(
-            feed.block(block_of(&feed, self.store.row(row))?)
-                .event_id
-                .to_string(),
-        )
+        let block = block_of(&feed, self.store.row(row))?;
+        Some(feed.block(block).event_id.to_string())
     }
 
     /// What a link to a row names it.

@@ -6,15 +6,15 @@ use std::cell::{Cell, RefCell};
 use chat_feed::arrangement::Row;
 
 use super::Context;
-use crate::platform::dom;
 
 /// The attribute that says what was opened before the page was loaded anew.
-pub(super) const OPENED: &str = "data-opened";
+const OPENED: &str = "data-opened";
 
 /// Of so many sessions, the newest, it is known.
 const MOST_SESSIONS: usize = 20;
-/// And so many rows of each, the last of the feed.
+/// And of each so many rows, the last of the feed, and as many long outputs.
 const MOST_ROWS: usize = 200;
+const MOST_NAMED: usize = 2 * MOST_ROWS;
 
 /// What was opened, and where.
 #[derive(Default)]
@@ -29,6 +29,7 @@ pub(crate) struct Opened {
 }
 
 /// What a name leads to, and whether that was opened or closed.
+#[derive(Clone)]
 struct Named {
     /// One of [`BLOCK`], [`COMPANY`], [`WORK`] and [`WHOLE`].
     kind: char,
@@ -70,13 +71,12 @@ impl Opened {
 
 /// The rows are about to go: what is open among them is due, should the same session begin anew.
 pub(super) fn keep(context: &Context) {
-    let all = all(context);
-    context.opened.looked_at.set(0);
-    *context.opened.due.borrow_mut() = match &*context.opened.of.borrow() {
-        Some(_) => all,
-        // What cannot be named is not looked at again.
-        None => Vec::new(),
-    };
+    let opened = &context.opened;
+    opened.looked_at.set(0);
+    // What cannot be named is not looked at again, and what the page kept may be of what comes.
+    if opened.of.borrow().is_some() {
+        *opened.due.borrow_mut() = all(context);
+    }
 }
 
 /// What was opened and closed so far, and what is still due: a line each, for the page to keep.
@@ -87,13 +87,10 @@ pub(super) fn told(context: &Context) -> String {
 
 /// Takes up what the page kept.
 pub(super) fn take_up(context: &Context) {
-    let Some(lines) = context.attribute(OPENED) else {
+    let Some(lines) = context.take_attribute(OPENED) else {
         return;
     };
-    if let Some(host) = &*context.links.host.borrow() {
-        dom::remove_attribute(host, OPENED);
-    }
-    let named = lines.lines().filter_map(Named::of_line).take(MOST_ROWS);
+    let named = lines.lines().filter_map(Named::of_line).take(MOST_NAMED);
     context.opened.due.borrow_mut().extend(named);
     context.opened.looked_at.set(0);
     context.store.ask_frame();
@@ -127,10 +124,8 @@ fn all(context: &Context) -> Vec<Named> {
         let name = context.name_of_row(row)?;
         Some(Named { kind, open, name })
     });
-    let mut all: Vec<Named> = named.collect();
-    all.append(&mut context.opened.due.take());
-    all.truncate(2 * MOST_ROWS);
-    all
+    let due = context.opened.due.borrow();
+    named.chain(due.iter().cloned()).take(MOST_NAMED).collect()
 }
 
 impl Named {

@@ -85,12 +85,9 @@ fn place(context: &Context) -> Option<String> {
 fn go_back(context: &Rc<Context>) {
     opened::take_up(context);
     context.take_up_find();
-    let Some(place) = context.attribute(PLACE) else {
+    let Some(place) = context.take_attribute(PLACE) else {
         return;
     };
-    if let Some(host) = &*context.links.host.borrow() {
-        dom::remove_attribute(host, PLACE);
-    }
     let Some((was_px, name)) = place.split_once(' ') else {
         return;
     };

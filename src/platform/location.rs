@@ -4,6 +4,10 @@ use wasm_bindgen::JsValue;
 
 use super::dom;
 
+/// What is looked for, in the fragment, and what alone is shown.
+pub(crate) const FIND: &str = "find";
+pub(crate) const ONLY: &str = "only";
+
 /// The value of a query parameter.
 pub(crate) fn query(name: &str) -> Option<String> {
     let search = dom::window().location().search().ok()?;
@@ -84,7 +88,7 @@ fn with_parameters(mut address: String, parameters: &web_sys::UrlSearchParams) -
 /// nor what is looked for is part of it.
 pub(crate) fn with_fragment(name: &str, value: &str) -> String {
     with_other_fragment(&address(), |parameters| {
-        for other in ["token", "e", "t", "find", "only"] {
+        for other in ["token", "e", "t", FIND, ONLY] {
             parameters.delete(other);
         }
         parameters.set(name, value);

@@ -88,14 +88,9 @@ fn what_was_opened_is_open_again_when_another_session_was_looked_at() {
 fn what_was_opened_is_open_again_after_a_reload() {
     with_server("opened_reload", 120, async |visit, program| {
         let server = Server::start(&program).await;
-        let events: Vec<Value> = log_of("s")
-            .lines()
-            .map(|line| serde_json::from_str(line).expect("a log's line is JSON"))
-            .collect();
-        server.send("s", &json!(events)).await;
+        server.send_log("s", &log_of("s")).await;
         let tab = visit.tab("opened_reload").await;
-        tab.goto(&format!("{}/#token={}&session=s", server.url, server.token))
-            .await;
+        tab.goto(&server.page_of("s")).await;
         let shown = format!("!!{WORK} && {LIVE}");
         tab.wait_for("the session", LOAD_LIMIT, &shown).await;
         tab.run("await __test.rest()").await;
@@ -122,15 +117,10 @@ fn what_is_looked_for_stands_in_the_address() {
     with_server("find_address", 120, async |visit, program| {
         let server = Server::start(&program).await;
         for session in ["s", "t"] {
-            let events: Vec<Value> = log_of(session)
-                .lines()
-                .map(|line| serde_json::from_str(line).expect("a log's line is JSON"))
-                .collect();
-            server.send(session, &json!(events)).await;
+            server.send_log(session, &log_of(session)).await;
         }
         let tab = visit.tab("find_address").await;
-        tab.goto(&format!("{}/#token={}&session=s", server.url, server.token))
-            .await;
+        tab.goto(&server.page_of("s")).await;
         tab.wait_for("the session", LOAD_LIMIT, &format!("!!{WORK} && {LIVE}"))
             .await;
         tab.run("await __test.feed().focusFeed()").await;

@@ -72,6 +72,10 @@ fn a_script_finds_and_filters_in_all_of_the_session() {
             .await;
         let told: Value = stage.tab.eval("window.told.at(-1)[1]").await;
         assert_eq!(told["hits"], 8, "{told}");
+        assert_eq!(
+            (&told["question"], &told["only"]),
+            (&json!("quokka"), &json!("hits"))
+        );
         let why: String = stage
             .tab
             .eval("__test.feed().search('/(/').catch((why) => why.message)")

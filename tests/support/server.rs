@@ -144,6 +144,13 @@ impl Server {
         assert!(head.starts_with("http/1.1 200"), "{head}\n{body}");
     }
 
+    /// The same of a log, an event a line.
+    pub(crate) async fn send_log(&self, session: &str, log: &str) {
+        let events = log.lines().map(serde_json::from_str::<Value>);
+        let events: Vec<Value> = events.map(|event| event.expect("a line is JSON")).collect();
+        self.send(session, &Value::from(events)).await;
+    }
+
     /// An answer to a request with this token and body: status line and headers in lower case, and the body.
     pub(crate) async fn ask(
         &self,

@@ -3,7 +3,6 @@
 use chat_feed::find::Kinds;
 
 use crate::components::Context;
-use crate::platform::dom;
 
 /// The attribute that says what to look for: what alone is shown, and the question in a line of its own.
 const FIND: &str = "data-find";
@@ -11,7 +10,7 @@ const FIND: &str = "data-find";
 const HITS: &str = "hits";
 
 /// What is looked for.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub(in crate::components) struct Asked {
     /// What is written in the bar.
     pub(in crate::components) question: String,
@@ -40,22 +39,12 @@ impl Context {
 
     /// Looks for what the attribute says.
     pub(in crate::components) fn take_up_find(&self) {
-        let Some(said) = self.attribute(FIND) else {
+        let said = self.take_attribute(FIND);
+        let Some((only, question)) = said.as_deref().and_then(|said| said.split_once('\n')) else {
             return;
         };
-        if let Some(host) = &*self.links.host.borrow() {
-            dom::remove_attribute(host, FIND);
-        }
-        let Some((only, question)) = said.split_once('\n') else {
-            return;
-        };
-        let (only, question) = (only.to_owned(), question.to_owned());
-        if self.asked()
-            == (Asked {
-                question: question.clone(),
-                only: only.clone(),
-            })
-        {
+        let now = self.asked();
+        if now.question == question && now.only == only {
             return;
         }
         let is_named = |name: &str| only.split(',').any(|it| it == name);
@@ -64,6 +53,6 @@ impl Context {
             .filter(|chip| is_named(&chip.label.to_lowercase()))
             .fold(Kinds::default(), |chosen, chip| chosen.with(chip.kinds));
         self.find.chosen.set(chosen);
-        self.look_for(&question, is_named(HITS));
+        self.look_for(question, is_named(HITS));
     }
 }

@@ -127,6 +127,14 @@ fn a_database_that_comes_later_is_read_and_one_that_is_gone_is_no_trouble() {
     assert_eq!(count("turn_end"), 1);
 }
 
+/// A program that has the database open until it is killed.
+#[cfg(target_os = "linux")]
+fn who_has(path: &std::path::Path) -> std::process::Child {
+    let mut agent = std::process::Command::new("sh");
+    agent.args(["-c", "exec 3>>\"$0\"; exec sleep 100"]);
+    agent.arg(path).spawn().unwrap()
+}
+
 /// The pipe sees that the bus is silent, and who follows that the program is gone, in whichever order.
 #[cfg(target_os = "linux")]
 #[test]
@@ -153,11 +161,7 @@ fn a_session_whose_bus_is_piped_beside_its_database_ends_once() {
     for pipe_is_first in [true, false] {
         let home = Home::new();
         let path = home.write(DATABASE, &bytes);
-        let mut agent = std::process::Command::new("sh")
-            .args(["-c", "exec 3>>\"$0\"; exec sleep 100"])
-            .arg(&path)
-            .spawn()
-            .unwrap();
+        let mut agent = who_has(&path);
         let _server = home.watch(&["--days", "36500"]);
         let count = |kind: &str| n_of(&home, &session(), kind);
         soon("its beginning is read", || count("user_message") > 0);
@@ -185,11 +189,7 @@ fn a_session_whose_bus_is_piped_beside_its_database_ends_once() {
 fn a_session_whose_opencode_is_killed_ends_and_goes_on_with_its_database() {
     let home = Home::new();
     let path = home.write(DATABASE, fixture("opencode.db"));
-    let mut agent = std::process::Command::new("sh")
-        .args(["-c", "exec 3>>\"$0\"; exec sleep 100"])
-        .arg(&path)
-        .spawn()
-        .unwrap();
+    let mut agent = who_has(&path);
     let _server = home.watch(&["--days", "36500"]);
     let count = |kind: &str| n_of(&home, &session(), kind);
     soon("its beginning is read", || count("user_message") > 0);
