@@ -130,7 +130,7 @@ fn cuts(clock: &Clock, share: &impl Fn(u64) -> f64) -> AnyView {
         if from < end + NEAREST / 2.0 {
             continue;
         }
-        end = share(cut.played_ms + playback::IDLE_LIMIT_MS);
+        end = share(cut.played_ms + clock.idle_limit_ms());
         if end <= from {
             break;
         }

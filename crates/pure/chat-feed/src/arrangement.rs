@@ -62,6 +62,20 @@ pub struct Mode {
     pub fold: bool,
     /// Whether like rows in a row are shown as one company.
     pub group: bool,
+    /// How what agents think is shown.
+    pub thinking: Thinking,
+}
+
+/// How what agents think is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Thinking {
+    /// One line, as [`Mode::verbosity`] has it.
+    #[default]
+    Collapsed,
+    /// All of it.
+    Expanded,
+    /// Not at all, unless a filter lets it through.
+    Hidden,
 }
 
 impl Default for Mode {
@@ -70,6 +84,7 @@ impl Default for Mode {
             verbosity: Verbosity::Normal,
             fold: true,
             group: true,
+            thinking: Thinking::Collapsed,
         }
     }
 }

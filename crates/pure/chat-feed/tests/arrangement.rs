@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chat_event::{ChatEvent, Payload};
-use chat_feed::arrangement::{Arrangement, CompanyKind, Mode, Row, RowChange, Verbosity};
+use chat_feed::arrangement::{Arrangement, CompanyKind, Mode, Row, RowChange, Thinking, Verbosity};
 use chat_feed::viewport::{HeightIndex, RowId};
 use chat_feed::{BlockBody, ChatRenderer, Feed, FeedPatch};
 use proptest::prelude::*;
@@ -230,6 +230,7 @@ impl Shown {
                 BlockBody::FileEdit(edit) => format!("changed {}", edit.edit.file_path),
                 BlockBody::Prompt(_) => "prompt".to_owned(),
                 BlockBody::Text(_) => "text".to_owned(),
+                BlockBody::Thinking(_) => "thinking".to_owned(),
                 BlockBody::TurnEnd(_) => "end".to_owned(),
                 BlockBody::Permission(_) => "permission".to_owned(),
                 other => format!("{other:?}"),

@@ -107,7 +107,7 @@ impl Arrangement {
                 continue;
             }
             self.kept[id.0 as usize].work = true;
-            n_rows += u32::from(!facet.absorbed && !facet.blank);
+            n_rows += u32::from(!facet.absorbed && !self.is_blank(feed, id));
             let work = work.get_or_insert(Work {
                 first: id,
                 steps: 0,

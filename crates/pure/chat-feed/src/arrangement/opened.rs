@@ -1,6 +1,6 @@
 //! Opened and closed: what opens by itself, and what the reader said instead.
 
-use super::{Arrangement, Row, RowChange, Verbosity};
+use super::{Arrangement, Row, RowChange, Thinking, Verbosity};
 use crate::block::{BlockBody, BlockId};
 use crate::feed::Feed;
 use crate::long_text::OPEN_BYTES;
@@ -145,7 +145,10 @@ impl Arrangement {
                     && newest_plans(feed, id).next() == Some(id)
             }
             BlockBody::Error { .. } | BlockBody::AgentMessage(_) => true,
-            BlockBody::Thinking(_) => verbose && feed.text(id).len() <= OPEN_BYTES,
+            BlockBody::Thinking(_) => {
+                let expanded = verbose || self.mode.thinking == Thinking::Expanded;
+                expanded && feed.text(id).len() <= OPEN_BYTES
+            }
             BlockBody::Prompt(_)
             | BlockBody::Text(_)
             | BlockBody::Progress(_)

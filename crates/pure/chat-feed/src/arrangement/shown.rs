@@ -1,8 +1,8 @@
 //! Which rows of a block are in the list, and the changes that put them there or take them out.
 
 use super::facets::{Run, container};
-use super::{Arrangement, Row, RowChange, Verbosity};
-use crate::block::{BlockId, TurnIdx};
+use super::{Arrangement, Row, RowChange, Thinking, Verbosity};
+use crate::block::{BlockBody, BlockId, TurnIdx};
 use crate::feed::Feed;
 use crate::viewport::RowId;
 
@@ -211,8 +211,15 @@ impl Arrangement {
         Rows {
             work: work.is_some_and(|work| work.first == id),
             company: visible && company == Some(id),
-            block: visible && !hidden_in_company && !absorbed && !kept.facet.blank,
+            block: visible && !hidden_in_company && !absorbed && !self.is_blank(feed, id),
         }
+    }
+
+    /// Whether nothing is to be shown of a block.
+    pub(super) fn is_blank(&self, feed: &Feed, id: BlockId) -> bool {
+        let hides = self.mode.thinking == Thinking::Hidden;
+        let is_hidden = hides && matches!(feed.block(id).body, BlockBody::Thinking(_));
+        is_hidden || self.kept(id).facet.blank
     }
 
     /// Whether every call the row lies in is open.

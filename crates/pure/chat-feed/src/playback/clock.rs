@@ -8,8 +8,11 @@
 use crate::block::EventIdx;
 use crate::feed::Feed;
 
-/// A longer stretch in which nothing happens is played as long as this. [`crate::panel::timeline`] cuts at the same.
+/// A longer stretch in which nothing happens is played as long as this, unless another limit is set. [`crate::panel::timeline`]
+/// cuts at the same.
 pub const IDLE_LIMIT_MS: u64 = 2_000;
+/// No limit is longer, so that a stretch fits into 32 bits: a day.
+const LONGEST_LIMIT_MS: u64 = 86_400_000;
 /// The pace of a log that bears no times, or one for everything: events come one after the other.
 const EVEN_MS: u32 = 250;
 /// More events than this within less than [`SUDDEN_MS`] did not happen so: they bear the time they were written down at,
@@ -23,7 +26,7 @@ const SUDDEN_MS: u32 = 1_000;
 pub struct Cut {
     /// The event that ends it.
     pub event: EventIdx,
-    /// Where it begins, in milliseconds of playing; it is played as long as [`IDLE_LIMIT_MS`].
+    /// Where it begins, in milliseconds of playing; it is played as long as [`Clock::idle_limit_ms`].
     pub played_ms: u64,
     /// How much of it is left out, in milliseconds.
     pub left_out_ms: u64,
@@ -34,8 +37,9 @@ pub struct Cut {
 /// When each event happened.
 ///
 /// It follows a session as it grows by [`Clock::follow`]; 4 bytes an event.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Clock {
+    idle_limit_ms: u64,
     played: Vec<u32>,
     cuts: Vec<Cut>,
     /// From when in the replay on the time on the wall is so far ahead of what elapsed: from the first time that was told,
@@ -45,7 +49,36 @@ pub struct Clock {
     newest_ms: i64,
 }
 
+impl Default for Clock {
+    fn default() -> Self {
+        Clock::with_idle_limit(IDLE_LIMIT_MS)
+    }
+}
+
 impl Clock {
+    /// A clock of no events that cuts stretches to so many milliseconds: 1 at least, a day at most.
+    ///
+    /// ```
+    /// let mut clock = chat_feed::playback::Clock::with_idle_limit(500);
+    /// clock.take(Some(10_000));
+    /// clock.take(Some(19_000));
+    /// assert_eq!((clock.length_ms(), clock.elapsed_ms()), (500, 9_000));
+    /// ```
+    pub fn with_idle_limit(idle_limit_ms: u64) -> Clock {
+        Clock {
+            idle_limit_ms: idle_limit_ms.clamp(1, LONGEST_LIMIT_MS),
+            played: Vec::new(),
+            cuts: Vec::new(),
+            anchors: Vec::new(),
+            newest_ms: 0,
+        }
+    }
+
+    /// How long a stretch is played at most, in milliseconds, in which nothing happens.
+    pub fn idle_limit_ms(&self) -> u64 {
+        self.idle_limit_ms
+    }
+
     /// Takes the events that came since the last time. A feed that keeps no history has no times.
     pub fn follow(&mut self, feed: &Feed) {
         let Some(history) = feed.history.as_deref() else {
@@ -73,18 +106,18 @@ impl Clock {
         }
         let passed_ms = at_ms.saturating_sub(self.newest_ms).max(0).unsigned_abs();
         self.newest_ms = self.newest_ms.max(at_ms);
-        if passed_ms > IDLE_LIMIT_MS {
+        if passed_ms > self.idle_limit_ms {
             self.cuts.push(Cut {
                 // Counted by the renderer in 32 bits.
                 event: u32::try_from(self.played.len()).unwrap_or(u32::MAX),
                 played_ms: last.into(),
-                left_out_ms: passed_ms - IDLE_LIMIT_MS,
+                left_out_ms: passed_ms - self.idle_limit_ms,
                 left_out_before_ms: self.left_out_ms(),
             });
         }
-        // At most 2 s, which 32 bits hold.
+        // At most a day, which 32 bits hold.
         #[allow(clippy::cast_possible_truncation)]
-        let passed = passed_ms.min(IDLE_LIMIT_MS) as u32;
+        let passed = passed_ms.min(self.idle_limit_ms) as u32;
         self.played.push(last.saturating_add(passed));
     }
 
@@ -152,8 +185,8 @@ impl Clock {
         let Some(cut) = n_begun.checked_sub(1).and_then(|last| self.cuts.get(last)) else {
             return played_ms;
         };
-        let into_ms = (played_ms - exact(cut.played_ms)).min(exact(IDLE_LIMIT_MS));
-        let skipped_ms = exact(cut.left_out_ms) * into_ms / exact(IDLE_LIMIT_MS);
+        let into_ms = (played_ms - exact(cut.played_ms)).min(exact(self.idle_limit_ms));
+        let skipped_ms = exact(cut.left_out_ms) * into_ms / exact(self.idle_limit_ms);
         played_ms + exact(cut.left_out_before_ms) + skipped_ms
     }
 
@@ -165,7 +198,7 @@ impl Clock {
             None => elapsed_ms,
             Some(cut) => {
                 let into_ms = elapsed_ms - begins(cut);
-                let limit_ms = exact(IDLE_LIMIT_MS);
+                let limit_ms = exact(self.idle_limit_ms);
                 let long_ms = exact(cut.left_out_ms) + limit_ms;
                 exact(cut.played_ms)
                     + (into_ms * limit_ms / long_ms).min(limit_ms)

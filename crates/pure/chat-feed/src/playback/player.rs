@@ -206,6 +206,18 @@ impl Player {
         self.skips_idle
     }
 
+    /// Cuts idle stretches to another length; the same events are shown as before. Takes as long as the session has events.
+    pub fn set_idle_limit(&mut self, idle_limit_ms: u64, feed: &crate::Feed) {
+        let mut clock = Clock::with_idle_limit(idle_limit_ms);
+        if clock.idle_limit_ms() == self.clock.idle_limit_ms() {
+            return;
+        }
+        clock.follow(feed);
+        self.clock = clock;
+        self.played_ms = exact(self.clock.played_at(self.n_events));
+        self.axis_ms = self.clock.length_ms();
+    }
+
     /// Whether it begins again at the end.
     pub fn loops(&self) -> bool {
         self.loops
@@ -255,6 +267,7 @@ impl Player {
     /// Begins anew, for another session that is played in the same manner.
     pub fn forget_session(&mut self) {
         *self = Player {
+            clock: Clock::with_idle_limit(self.clock.idle_limit_ms()),
             types_whole: self.types_whole,
             more_comes: self.more_comes,
             speed: self.speed,

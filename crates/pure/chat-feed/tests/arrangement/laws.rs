@@ -8,10 +8,17 @@ fn mode() -> impl Strategy<Value = Mode> {
         4 => Just(Verbosity::Normal),
         1 => Just(Verbosity::Verbose),
     ];
-    (verbosity, any::<bool>(), any::<bool>()).prop_map(|(verbosity, fold, group)| Mode {
+    let thinking = prop_oneof![
+        2 => Just(Thinking::Collapsed),
+        1 => Just(Thinking::Expanded),
+        1 => Just(Thinking::Hidden),
+    ];
+    let all = (verbosity, any::<bool>(), any::<bool>(), thinking);
+    all.prop_map(|(verbosity, fold, group, thinking)| Mode {
         verbosity,
         fold,
         group,
+        thinking,
     })
 }
 

@@ -106,6 +106,40 @@ fn what_opens_by_itself_in_another_mode_is_drawn_again_where_it_stays() {
 }
 
 #[test]
+fn thinking_is_one_line_or_open_or_not_there() {
+    let words = |thinking| {
+        let mut shown = Shown::new(Mode {
+            thinking,
+            ..Mode::default()
+        });
+        shown.prompt();
+        let thought = json!({"text": "First the tests."});
+        shown.event("thinking_done", "t1", None, thought);
+        shown.step("a", "Read");
+        let thought = shown.feed().rows().nth(1).unwrap().id;
+        let open = shown.arrangement.is_open(shown.feed(), Row::Block(thought));
+        let begun = shown.words();
+        // Of two steps one is left, which is no work to be folded.
+        shown.answer();
+        (begun, open, shown.words())
+    };
+    let [line, all, none] = [Thinking::Collapsed, Thinking::Expanded, Thinking::Hidden].map(words);
+    let begun = ["prompt", "thinking", "Read a"];
+    let over = ["prompt", "work of 1 steps", "text", "end"];
+    assert_eq!(
+        (line.0.as_slice(), line.1, line.2.as_slice()),
+        (
+            &begun.map(str::to_owned)[..],
+            false,
+            &over.map(str::to_owned)[..]
+        )
+    );
+    assert_eq!((all.0, all.1, all.2), (line.0, true, line.2));
+    assert_eq!(none.0, ["prompt", "Read a"]);
+    assert_eq!(none.2, ["prompt", "Read a", "text", "end"]);
+}
+
+#[test]
 fn names_from_before_everything_went_are_of_no_row() {
     let mut shown = Shown::new(Mode::default());
     shown.prompt();

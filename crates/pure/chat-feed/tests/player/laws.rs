@@ -29,8 +29,11 @@ fn anything() -> impl Strategy<Value = Command> {
 
 proptest! {
     #[test]
-    fn times_go_there_and_back(gaps in proptest::collection::vec(-9_000i64..9_000, 1..60)) {
-        let mut clock = Clock::default();
+    fn times_go_there_and_back(
+        gaps in proptest::collection::vec(-9_000i64..9_000, 1..60),
+        idle_limit_ms in 1u64..9_000,
+    ) {
+        let mut clock = Clock::with_idle_limit(idle_limit_ms);
         let mut at_ms = 0;
         for gap_ms in gaps {
             at_ms += gap_ms;

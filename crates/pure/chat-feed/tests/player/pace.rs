@@ -34,6 +34,24 @@ fn idle_stretches_are_played_in_two_seconds_and_told_in_full() {
 }
 
 #[test]
+fn another_idle_limit_shows_the_same_events() {
+    let events = session();
+    let mut stage = Stage::new(&events);
+    stage.ask(Command::SeekTo(6));
+    let feed = stage.live.feed();
+    stage.player.set_idle_limit(500, feed);
+    assert_eq!(stage.player.shown(), Some(6));
+    let clock = stage.player.clock();
+    assert_eq!(clock.elapsed_ms(), 62_000);
+    assert_eq!(clock.cuts()[0].left_out_ms + 500, 60_000);
+    assert_eq!(stage.player.played_ms(), clock.played_at(6) as f64);
+    assert_eq!(stage.player.axis_ms(), clock.length_ms());
+    // The next session is played so, too.
+    stage.player.forget_session();
+    assert_eq!(stage.player.clock().idle_limit_ms(), 500);
+}
+
+#[test]
 fn a_log_without_times_is_played_at_an_even_pace_and_says_so() {
     let events: Vec<_> = session()
         .into_iter()
