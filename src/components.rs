@@ -13,6 +13,7 @@ pub(crate) mod bar;
 pub(crate) mod colours;
 pub(crate) mod company;
 pub(crate) mod controls;
+mod css_parts;
 pub(crate) mod diff;
 pub(crate) mod elapsed;
 pub(crate) mod exchange;

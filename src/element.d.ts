@@ -50,6 +50,8 @@ interface AgentFeed extends HTMLElement {
   readonly: boolean;
   memory: string;
   verbosity: string;
+  thinking: string;
+  announce: string;
   fold: string;
   group: string;
   diffView: string;
@@ -58,6 +60,7 @@ interface AgentFeed extends HTMLElement {
   opensFiles: boolean;
   controls: string;
   speed: string;
+  idleLimit: string;
   loop: boolean;
   pauseOnMarkers: boolean;
   autoplay: boolean;

@@ -336,6 +336,8 @@ export function defineElement(name, observed, connect) {
   }
   // Attributes are properties, too: `start-at` is `startAt`.
   for (const attribute of observed) {
+    // One that a method is called by is an attribute alone: `filter`.
+    if (attribute in AgentFeed.prototype) continue;
     const isFlag = /^(readonly|autoplay|loop|wrap|opens-files|pause-on-markers)$/.test(attribute);
     Object.defineProperty(AgentFeed.prototype, attribute.replace(/-./g, (it) => it[1].toUpperCase()), {
       get() { return isFlag ? this.hasAttribute(attribute) : this.getAttribute(attribute) ?? ""; },

@@ -63,6 +63,9 @@ const ATTRIBUTES: &[&str] = &[
     "readonly",
     "memory",
     "verbosity",
+    "thinking",
+    "filter",
+    "announce",
     "fold",
     "group",
     "diff-view",
@@ -71,6 +74,7 @@ const ATTRIBUTES: &[&str] = &[
     "opens-files",
     "controls",
     "speed",
+    "idle-limit",
     "loop",
     "pause-on-markers",
     "autoplay",
@@ -158,6 +162,8 @@ struct FeedElement {
     walks: Rc<Cell<bool>>,
     /// Counts the sessions: who hears of one may have another begin, and what was to be done then is not of that.
     n_begun: Cell<u32>,
+    /// Whether rows are filtered as the attribute says.
+    filtered: Cell<bool>,
     state: Cell<&'static str>,
     /// What the page was told of the session: its title, its agent and its id.
     told_session: RefCell<[String; 3]>,
@@ -185,6 +191,7 @@ struct Attributes {
     session_last: bool,
     endpoint: Option<String>,
     follow: Option<String>,
+    filter: Option<String>,
     readonly: bool,
     memory: Option<String>,
 }
@@ -243,6 +250,7 @@ impl FeedElement {
             opening: Cell::new(false),
             walks: Rc::default(),
             n_begun: Cell::new(0),
+            filtered: Cell::new(false),
             state: Cell::new(""),
             told_session: RefCell::default(),
             going_to: RefCell::default(),
@@ -295,6 +303,12 @@ impl FeedElement {
             }
             if state != "loading" {
                 turns::all_is_read();
+            }
+            if matches!(state, "live" | "ready" | "ended") {
+                self.view.end_stand_in();
+                if !self.filtered.get() {
+                    self.filter_as_told();
+                }
             }
             if state == "live" {
                 rehearsal::rehearse(&self.me);

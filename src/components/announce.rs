@@ -1,10 +1,12 @@
-//! What ends or fails while the reader follows, said politely: one sentence each, a few seconds apart. The streaming
-//! text itself is silent. What waits for the reader is said at once, wherever the reader is.
+//! What ends while the reader follows, said politely: one sentence each, a few seconds apart, and the answer once it is
+//! whole. The streaming text itself is silent. What waits for the reader, and errors, are said at once, wherever the
+//! reader is.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use chat_event::gist::gist;
 use chat_feed::arrangement::RowChange;
 use chat_feed::viewport::RowId;
 use chat_feed::{Block, BlockBody, BlockId, Feed, ToolCallBlock, ToolStatus};
@@ -22,8 +24,36 @@ const PAUSE_MS: u32 = 5_000;
 /// More sentences at once are counted, not said.
 const MOST_SENTENCES: usize = 3;
 
+/// Of an answer so much is said at a turn's end, and of a paragraph where all of them are.
+const ANSWER_CHARS: usize = 300;
+const PARAGRAPH_CHARS: usize = 2_000;
+
+/// How much is said, by the words of the attribute `announce`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Announced {
+    /// Nothing.
+    Off,
+    /// What ended, and how an answer begins.
+    #[default]
+    Summary,
+    /// Each step, and all of an answer.
+    Full,
+}
+
+impl Announced {
+    /// What is said of it; what is not known says nothing.
+    pub(crate) fn of(word: Option<&str>) -> Announced {
+        match word {
+            Some("off" | "false") => Announced::Off,
+            Some("full") => Announced::Full,
+            _ => Announced::Summary,
+        }
+    }
+}
+
 /// Speaks through a live region.
 pub(crate) struct Announcer {
+    announced: Cell<Announced>,
     region: Element,
     alert: Element,
     running: RefCell<BTreeSet<RowId>>,
@@ -35,12 +65,22 @@ impl Announcer {
     /// Speaks through these elements, live regions: politely through the one, and at once through the other.
     pub(crate) fn new(region: Element, alert: Element) -> Rc<Announcer> {
         Rc::new(Announcer {
+            announced: Cell::default(),
             region,
             alert,
             running: RefCell::default(),
             waiting: RefCell::default(),
             busy: Cell::new(false),
         })
+    }
+
+    /// Says so much from now on.
+    pub(crate) fn set(&self, announced: Announced) {
+        self.announced.set(announced);
+        if announced == Announced::Off {
+            self.waiting.borrow_mut().clear();
+            self.say_nothing();
+        }
     }
 
     /// Hears what became of a row; where `speaks` is not set it only remembers what runs, and where the session does not go on
@@ -83,15 +123,22 @@ impl Announcer {
     pub(crate) fn forget(&self) {
         self.running.borrow_mut().clear();
         self.waiting.borrow_mut().clear();
+        self.say_nothing();
+    }
+
+    fn say_nothing(&self) {
         for region in [&self.region, &self.alert] {
             region.set_text_content(None);
         }
     }
 
     /// Hears of a new row wherever the reader is, scrolled away or at an earlier moment: where it waits for them the agent
-    /// stands still.
+    /// stands still, and so it may where something went wrong.
     pub(crate) fn alert(&self, block: &Block) {
-        if let Some(sentence) = needs_you(block) {
+        if self.announced.get() == Announced::Off {
+            return;
+        }
+        if let Some(sentence) = needs_you(block).or_else(|| went_wrong(block)) {
             self.alert.set_text_content(Some(&sentence));
         }
     }
@@ -106,6 +153,16 @@ impl Announcer {
         [is_new, speaks]: [bool; 2],
     ) -> Option<String> {
         match &feed.block(block).body {
+            BlockBody::Text(_) if self.announced.get() != Announced::Full => None,
+            BlockBody::Text(text) if text.streaming => {
+                self.running.borrow_mut().insert(id);
+                None
+            }
+            BlockBody::Text(_) => {
+                let came = self.running.borrow_mut().remove(&id) || is_new;
+                let is_said = speaks && came && feed.block(block).depth == 0;
+                is_said.then(|| words_of(&feed.text(block)))
+            }
             BlockBody::ToolCall(call) if call.status.runs() => {
                 self.running.borrow_mut().insert(id);
                 None
@@ -122,15 +179,18 @@ impl Announcer {
             BlockBody::Question(ask) if !is_new && ask.resolved.is_some() => {
                 Some("The question is answered".to_owned())
             }
-            BlockBody::Error { message, .. } if is_new => {
-                Some(format!("Error: {}", units::first_line(message, 120)))
-            }
-            BlockBody::TurnEnd(_) if is_new => Some("Turn finished".to_owned()),
+            BlockBody::TurnEnd(_) if is_new => Some(match self.announced.get() {
+                Announced::Full => "Turn finished".to_owned(),
+                Announced::Off | Announced::Summary => finished(feed, block),
+            }),
             _ => None,
         }
     }
 
     fn say(self: &Rc<Self>, sentence: String) {
+        if self.announced.get() == Announced::Off {
+            return;
+        }
         self.waiting.borrow_mut().push(sentence);
         if self.busy.replace(true) {
             return;
@@ -144,7 +204,12 @@ impl Announcer {
                     this.busy.set(false);
                     break;
                 }
-                this.region.set_text_content(Some(&together(&sentences)));
+                let most = match this.announced.get() {
+                    Announced::Full => sentences.len(),
+                    Announced::Off | Announced::Summary => MOST_SENTENCES,
+                };
+                this.region
+                    .set_text_content(Some(&together(&sentences, most)));
                 drop(this);
                 frame::sleep(PAUSE_MS).await;
             }
@@ -168,9 +233,52 @@ fn needs_you(block: &Block) -> Option<String> {
     }
 }
 
+/// The words of a paragraph, a list or a piece of code.
+fn words_of(text: &str) -> String {
+    let mut words = String::new();
+    for line in text.lines() {
+        let room = PARAGRAPH_CHARS.saturating_sub(words.len());
+        if room == 0 {
+            break;
+        }
+        let line = gist(line, room);
+        if !words.is_empty() && !line.is_empty() {
+            words.push(' ');
+        }
+        words.push_str(&line);
+    }
+    words
+}
+
+/// What went wrong, of an error.
+fn went_wrong(block: &Block) -> Option<String> {
+    match &block.body {
+        BlockBody::Error { message, .. } => {
+            Some(format!("Error: {}", units::first_line(message, 120)))
+        }
+        _ => None,
+    }
+}
+
+/// That a turn ended, and how its answer begins.
+fn finished(feed: &Feed, end: BlockId) -> String {
+    let turn = feed.block(end).turn;
+    let before = std::iter::successors(feed.prev(end), |&id| feed.prev(id));
+    let mut answer = before.take_while(|&id| {
+        let block = feed.block(id);
+        block.turn == turn && block.depth == 0 && matches!(block.body, BlockBody::Text(_))
+    });
+    let first = answer.next().map(|last| answer.last().unwrap_or(last));
+    let words = first.map(|first| gist(&feed.text(first), ANSWER_CHARS));
+    match words.filter(|words| !words.is_empty()) {
+        Some(words) => format!("Turn finished. {words}"),
+        None => "Turn finished".to_owned(),
+    }
+}
+
 /// The newest sentences, and how many there were before them.
-fn together(sentences: &[String]) -> String {
-    let n_before = sentences.len().saturating_sub(MOST_SENTENCES);
+fn together(sentences: &[String], most: usize) -> String {
+    let n_before = sentences.len().saturating_sub(most);
     let said = sentences[n_before..].join(". ");
     if n_before == 0 {
         said

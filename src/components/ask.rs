@@ -44,7 +44,7 @@ pub(crate) fn permission(ctx: Ctx, feed: &Feed, block: &Block, ask: &PermissionB
                 .map(|message| p().class("muted").child(seen::text(message)));
             let args = request.args.as_ref();
             let args = args.and_then(|args| raw::arguments(ctx, block, &block.event_id, args, &[]));
-            div().class("body").child((said, args))
+            line::body((said, args))
         });
         return (line.toggles(open), body).into_any();
     }

@@ -15,7 +15,7 @@ use leptos::html::{audio, button, canvas, div, img, li, span, ul};
 use leptos::prelude::*;
 
 use super::icon::{Icon, icon};
-use super::line::Line;
+use super::line::{self, Line};
 use super::output::keeping_focus;
 use super::whole::missing;
 use super::{Context, Ctx, seen};
@@ -83,7 +83,7 @@ pub(super) fn spoken(ctx: Ctx, feed: &Feed, block: &Block) -> AnyView {
     // What grows is not played: with each piece it would begin anew.
     let player = done.then(|| spoken_player(of, &feed.sound(block.id), *chunks));
     let player = player.flatten();
-    let player = player.map(|player| div().class("body").child(player));
+    let player = player.map(line::body);
     (line, player).into_any()
 }
 

@@ -5,7 +5,7 @@ mod session;
 mod state;
 mod turn;
 
-use leptos::html::div;
+use leptos::html::{div, slot};
 use leptos::prelude::*;
 
 use super::around::AROUND;
@@ -116,7 +116,16 @@ pub(crate) fn view(ctx: Ctx, state: BarState) -> impl IntoView {
             })
         }
     };
-    let bar = div().class("bar-row").child((bar, controls));
+    let of_page = |name: &'static str| {
+        let shown = state.shown.clone();
+        move || shown.get().then(|| slot().attr("name", name))
+    };
+    let bar = div().class("bar-row").attr("part", "toolbar").child((
+        of_page("toolbar-start"),
+        bar,
+        controls,
+        of_page("toolbar-end"),
+    ));
     (bar, turn, progress, away, lacks, note, newer)
 }
 

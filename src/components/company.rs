@@ -7,7 +7,7 @@ use leptos::prelude::*;
 
 use super::icon::{Icon, icon_with};
 use super::line::{self, Line, failure_chip};
-use super::{Ctx, elapsed, seen};
+use super::{Ctx, css_parts, elapsed, seen};
 use crate::feed_store::FeedStore;
 use crate::virtual_list::Dress;
 
@@ -116,6 +116,7 @@ pub(crate) fn dress(store: &FeedStore, head: BlockId) -> Dress {
         class: class.to_owned(),
         attributes: vec![
             ("data-depth", depth),
+            ("part", css_parts::ITEM.to_owned()),
             ("data-kind", kind.to_owned()),
             ("data-status", status.to_owned()),
             ("aria-label", label.to_owned()),
@@ -174,6 +175,7 @@ pub(crate) fn dress_work(turn: TurnIdx) -> Dress {
         class: "row work".to_owned(),
         attributes: vec![
             ("data-depth", "0".to_owned()),
+            ("part", css_parts::ITEM.to_owned()),
             ("data-turn", turn.0.to_string()),
             ("aria-label", "Work of the turn".to_owned()),
         ],

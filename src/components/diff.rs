@@ -127,7 +127,13 @@ pub(crate) fn view(ctx: Ctx, text: &str, path: &str, old: Option<OldText>) -> Op
         };
         div().attr("role", "status").child(said)
     });
-    Some(div().class("diff").child((lines, said, tools)).into_any())
+    Some(
+        div()
+            .class("diff")
+            .attr("part", "diff")
+            .child((lines, said, tools))
+            .into_any(),
+    )
 }
 
 /// Whether diffs are shown side by side.

@@ -8,7 +8,7 @@ use leptos::html::{div, span};
 use leptos::prelude::*;
 
 use super::icon::{Icon, icon_with};
-use super::line::Line;
+use super::line::{self, Line};
 use super::whole::Long;
 use super::{Ctx, seen};
 
@@ -48,7 +48,7 @@ pub(crate) fn view(ctx: Ctx, block: &Block, message: &AgentMessageBlock) -> AnyV
             .class("exchange__answer")
             .child((span().class("subtle").child("Answer"), text))
     });
-    let body = open.then(|| div().class("body").child((said, answer)));
+    let body = open.then(|| line::body((said, answer)));
     (line.toggles(open), body).into_any()
 }
 

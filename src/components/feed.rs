@@ -5,6 +5,7 @@ mod early;
 mod elements;
 mod floating;
 mod moves;
+mod page_keys;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -15,7 +16,7 @@ use chat_feed::{Block, BlockBody};
 use leptos::mount::mount_to;
 use leptos::prelude::*;
 
-use super::announce::Announcer;
+use super::announce::{Announced, Announcer};
 use super::bar::{self, BarState};
 use super::rows::FeedRows;
 use super::{Context, Ctx, line};
@@ -29,6 +30,7 @@ use drawing::{drawing, when_events_came};
 use elements::Elements;
 use floating::pill;
 pub(super) use moves::open_kinds;
+pub(crate) use page_keys::Shortcuts;
 
 /// A feed in the page.
 pub(crate) struct FeedView {
@@ -38,11 +40,17 @@ pub(crate) struct FeedView {
     pub(crate) bar: BarState,
     list: Rc<VirtualList>,
     grid: Element,
+    /// What a page puts above it, and below.
+    around: [Element; 2],
+    /// What the page wrote into the element.
+    stand_in: Element,
     frame: Rc<Frame>,
     owner: Owner,
     listeners: RefCell<Vec<Listener>>,
     content: RefCell<Vec<Box<dyn std::any::Any>>>,
     is_closed: Cell<bool>,
+    /// Hears keys that are pressed in the page around.
+    page_keys: RefCell<Option<Listener>>,
     /// The key that began something, until the next.
     began: Cell<Option<char>>,
     /// Watches what takes room above the rows.
@@ -145,11 +153,14 @@ impl FeedView {
             bar,
             list,
             grid: elements.grid.clone(),
+            around: elements.around(),
+            stand_in: elements.stand_in.clone(),
             frame,
             owner,
             listeners: RefCell::default(),
             content: RefCell::new(vec![Box::new((top_content, bottom_content))]),
             is_closed: Cell::new(false),
+            page_keys: RefCell::default(),
             began: Cell::new(None),
             above: RefCell::default(),
             early: early::Early::new(ctx, elements.places()),
@@ -283,14 +294,28 @@ impl FeedView {
         );
     }
 
+    /// A session is there, with rows or without: what the page wrote into the element is shown no more.
+    pub(crate) fn end_stand_in(&self) {
+        self.stand_in.remove();
+    }
+
     /// Another density: every height is due.
     pub(crate) fn relayout(&self) {
         self.list.invalidate();
     }
 
-    /// Whether single keys act.
-    pub(crate) fn set_shortcuts(&self, on: bool) {
-        self.context.shortcuts.set(on);
+    /// Where single keys act.
+    pub(crate) fn set_shortcuts(self: &Rc<Self>, shortcuts: Shortcuts) {
+        self.context.shortcuts.set(shortcuts != Shortcuts::Off);
+        let of_page = (shortcuts == Shortcuts::Document).then(|| page_keys::listen(self));
+        *self.page_keys.borrow_mut() = of_page;
+    }
+
+    /// How much is said to those who listen.
+    pub(crate) fn set_announced(&self, announced: Announced) {
+        if let Some(speaker) = &*self.context.speaker.borrow() {
+            speaker.set(announced);
+        }
     }
 
     /// The list, for a walk through all of it.
@@ -313,11 +338,13 @@ impl FeedView {
         self.context.wholes.forget();
         self.context.search_by(None);
         self.listeners.borrow_mut().clear();
+        self.page_keys.take();
         self.list.close();
         self.above.take();
         *self.context.list.borrow_mut() = None;
         self.content.borrow_mut().clear();
         self.grid.remove();
+        self.around.iter().for_each(Element::remove);
         self.owner.cleanup();
     }
 }

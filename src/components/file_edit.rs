@@ -9,7 +9,7 @@ use leptos::prelude::*;
 
 use super::diff::{self, OldText};
 use super::icon::Icon;
-use super::line::{DrawnLine, draw_counts, draw_path};
+use super::line::{self, DrawnLine, draw_counts, draw_path};
 use super::whole::{self, Long};
 use super::{Ctx, later};
 
@@ -54,7 +54,7 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, edit: &FileEditBlock) -
             |strokes| draw_counts(strokes, facts.lines_added, facts.lines_removed),
             "",
         );
-    let body = open.then(|| div().class("body").child(later::body(ctx, feed, block)));
+    let body = open.then(|| line::body(later::body(ctx, feed, block)));
     (line.toggles(open), body).into_any()
 }
 

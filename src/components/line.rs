@@ -5,7 +5,7 @@ use leptos::html::{button, div, span};
 use leptos::prelude::*;
 
 use super::icon::{Icon, icon, icon_with};
-use super::{Context, seen};
+use super::{Context, css_parts, seen};
 use crate::platform::dom::{self, Element};
 use crate::platform::row::{self, Strokes};
 
@@ -64,7 +64,11 @@ impl Line {
     /// A line that only says.
     pub(crate) fn view(self) -> AnyView {
         let (mark, rest) = self.parts();
-        div().class("line").child((mark, rest)).into_any()
+        div()
+            .class("line")
+            .attr("part", css_parts::HEADER)
+            .child((mark, rest))
+            .into_any()
     }
 
     /// A line that opens and closes its row.
@@ -108,6 +112,7 @@ fn line_button(
 ) -> AnyView {
     button()
         .attr("type", "button")
+        .attr("part", css_parts::HEADER)
         .class(class)
         .attr("aria-expanded", if open { "true" } else { "false" })
         .child(parts)
@@ -179,6 +184,15 @@ pub(super) fn pressed(context: &Context, event: &dom::Event) {
     {
         context.toggle(context.store.row(id));
     }
+}
+
+/// What stands below the line of an open row.
+pub(crate) fn body(content: impl IntoView + 'static) -> AnyView {
+    div()
+        .class("body")
+        .attr("part", css_parts::BODY)
+        .child(content)
+        .into_any()
 }
 
 /// Verb in the interface font, object in its own.
@@ -270,7 +284,7 @@ pub(crate) fn draw_failure_chip(strokes: &mut Strokes, word: &str) {
 
 /// A chip for what went wrong: a shape and a word.
 pub(crate) fn failure_chip(word: String) -> impl IntoView {
-    span().class("chip").child((
+    span().class("chip").attr("part", "chip").child((
         icon(Icon::Cross),
         span().class("chip__word").child(seen::text(word)),
     ))

@@ -8,8 +8,8 @@ use leptos::prelude::*;
 
 use super::bar::names_model;
 use super::icon::Icon;
-use super::line::Line;
-use super::{Ctx, line, output, prompt, seen};
+use super::line::{self, Line};
+use super::{Ctx, output, prompt, seen};
 
 /// A notice up to this length is shown whole in its line.
 const SHORT_NOTICE_BYTES: usize = 100;
@@ -76,7 +76,7 @@ pub(crate) fn error(
 fn all_of_it(ctx: Ctx, id: BlockId, label: &'static str, text: &str) -> impl IntoView + use<> {
     let place = (id, Spot::Text);
     let well = output::text_well(ctx, place, "well well--wrap", label, text);
-    div().class("body").child(well)
+    line::body(well)
 }
 
 /// Something a reader should know: one quiet line that opens where it has more.

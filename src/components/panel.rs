@@ -153,6 +153,7 @@ fn panel(ctx: Ctx) -> impl IntoView {
     };
     div()
         .class("panel")
+        .attr("part", "panel")
         // Beside the feed it is the reader who goes into it, and out of it again where it is closed from within.
         .on(ev::focusin, move |event| {
             let from = dom::focus_came_from(&event);

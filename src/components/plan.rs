@@ -2,11 +2,11 @@
 
 use chat_event::payload::PlanEntry;
 use chat_feed::Block;
-use leptos::html::{div, li, span, ul};
+use leptos::html::{li, span, ul};
 use leptos::prelude::*;
 
 use super::icon::{Icon, icon_with};
-use super::line::Line;
+use super::line::{self, Line};
 use super::{Ctx, seen};
 
 /// A bar is drawn for as many entries; longer plans have the numbers.
@@ -56,9 +56,7 @@ pub(crate) fn view(ctx: Ctx, block: &Block, entries: &[PlanEntry]) -> AnyView {
                 ))
             })
             .collect();
-        div()
-            .class("body")
-            .child(ul().class("plan__list").child(items))
+        line::body(ul().class("plan__list").child(items))
     });
     (line.toggles(open), body).into_any()
 }

@@ -94,6 +94,8 @@ fn begin(context: &Rc<Context>, head: &Element, before: &RefCell<Option<Before>>
         verbosity: Verbosity::Verbose,
         fold: false,
         group: false,
+        // What the page leaves out is on no paper.
+        thinking: context.store.mode().thinking,
     });
     feed::settle(context, &list);
     let n_rows = list.len();

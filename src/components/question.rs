@@ -15,7 +15,7 @@ use leptos::prelude::*;
 use super::answering::{Answer, Choice, Draft, Progress};
 use super::ask::{answer_button, came_of_it, card_class, elsewhere, here, unanswered, waited};
 use super::icon::{Icon, icon_with};
-use super::line::Line;
+use super::line::{self, Line};
 use super::{Ctx, elapsed, seen};
 
 /// An answer that is shown in one line is cut to this many characters.
@@ -66,7 +66,7 @@ pub(crate) fn view(ctx: Ctx, block: &Block, ask: &QuestionBlock) -> AnyView {
                 .map(|said| p().child(seen::text(&**said)))
                 .collect();
             let asked = dl().class("well fields").child(asked);
-            div().class("body").child((asked, rest))
+            line::body((asked, rest))
         });
         return (line.toggles(open), body).into_any();
     }

@@ -4,11 +4,11 @@
 use chat_event::{Json, PREVIEW_BYTES};
 use chat_feed::loads::Spot;
 use chat_feed::{Block, long_text, units};
-use leptos::html::{dd, div, dl, dt};
+use leptos::html::{dd, dl, dt};
 use leptos::prelude::*;
 
 use super::icon::Icon;
-use super::line::{Line, verb_and_object};
+use super::line::{self, Line, verb_and_object};
 use super::whole::Long;
 use super::{Ctx, diff, seen};
 
@@ -25,7 +25,7 @@ pub(crate) fn view(ctx: Ctx, block: &Block, label: &str, value: &Json) -> AnyVie
     let body = open.then(|| {
         let place = (id, Spot::Text);
         let long = Long::new(ctx, place, &block.event_id, ("well well--wrap", "JSON"));
-        div().class("body").child(long.json_view(value))
+        line::body(long.json_view(value))
     });
     (line.toggles(open), body).into_any()
 }

@@ -13,7 +13,7 @@ use leptos::mount::mount_to;
 use leptos::prelude::*;
 
 use super::text::TextRow;
-use super::{Context, Ctx, block_view, company, exchange, markup, prompt};
+use super::{Context, Ctx, block_view, company, css_parts, exchange, markup, prompt};
 use crate::feed_store::TextSink;
 use crate::platform::clock;
 use crate::platform::dom::{self, Element};
@@ -219,6 +219,7 @@ fn dress(feed: &Feed, block: &Block) -> Dress {
     let mut attributes = vec![
         ("data-event-id", block.event_id.to_string()),
         ("data-depth", block.depth.min(3).to_string()),
+        ("part", css_parts::of_row(&block.body).to_owned()),
     ];
     let (class, label) = match &block.body {
         BlockBody::Prompt(prompt) => ("row user-message", prompt::name("Prompt", prompt)),

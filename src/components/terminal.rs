@@ -100,6 +100,7 @@ pub(crate) fn view(
         } else {
             "terminal"
         })
+        .attr("part", "terminal")
         .child((head, shown, silent, reading, foot))
         .into_any()
 }

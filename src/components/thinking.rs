@@ -2,11 +2,11 @@
 
 use chat_event::gist::gist;
 use chat_feed::{Block, Feed, ThinkingBlock, marks, units};
-use leptos::html::{div, p, span};
+use leptos::html::{p, span};
 use leptos::prelude::*;
 
 use super::icon::Icon;
-use super::line::{DrawnLine, Line};
+use super::line::{self, DrawnLine, Line};
 use super::{Ctx, elapsed, seen, text};
 
 /// A block of thinking.
@@ -52,7 +52,7 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, thinking: &ThinkingBloc
             p().class("thinking__tail")
                 .child(seen::text(last_lines(words)))
         });
-        let body = open.then(|| div().class("body").child(growing(words)));
+        let body = open.then(|| line::body(growing(words)));
         return (line.toggles(open), tail, body).into_any();
     }
     let line = DrawnLine::new(Icon::Dotted, "icon thinking__icon")
@@ -70,7 +70,7 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, thinking: &ThinkingBloc
         .ended(|_| {}, &took);
     let body = open.then(|| {
         let shown = text::whole(words, "prose thinking__text");
-        div().class("body").child(shown)
+        line::body(shown)
     });
     (line.toggles(open), body).into_any()
 }

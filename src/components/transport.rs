@@ -308,6 +308,7 @@ fn scrubber(ctx: Ctx) -> impl IntoView {
     let heard = heard(ctx);
     div()
         .class("strip")
+        .attr("part", "scrubber")
         .attr("role", "slider")
         .attr("tabindex", "0")
         .attr("aria-label", "Moment of the session")

@@ -2,13 +2,15 @@
 
 use std::future::Future;
 
-use chat_feed::arrangement::Verbosity;
+use chat_feed::arrangement::{Thinking, Verbosity};
 use chat_feed::export::Form;
 use leptos::prelude::Set;
 
 use super::{FeedElement, NOTHING, Streams};
+use crate::components::announce::Announced;
 use crate::components::around::AROUND;
 use crate::components::diff::Split;
+use crate::components::feed::Shortcuts;
 use crate::components::{later, markup};
 use crate::platform::custom_element::{Answer, Answering, Feed, Unpacking};
 use crate::platform::save::Pieces;
@@ -66,9 +68,21 @@ impl Feed for FeedElement {
                 .bar
                 .shown
                 .set(!matches!(value.as_deref(), Some("none" | "false"))),
-            "shortcuts" => self
-                .view
-                .set_shortcuts(!matches!(value.as_deref(), Some("off" | "false"))),
+            "shortcuts" => self.view.set_shortcuts(Shortcuts::of(value.as_deref())),
+            "announce" => self.view.set_announced(Announced::of(value.as_deref())),
+            "filter" => {
+                self.attributes.borrow_mut().filter = named();
+                if matches!(self.state.get(), "ready" | "live" | "ended") {
+                    self.filter_as_told();
+                }
+            }
+            "thinking" => self.arrange(|mode| {
+                mode.thinking = match value.as_deref() {
+                    Some("expanded") => Thinking::Expanded,
+                    Some("hidden") => Thinking::Hidden,
+                    _ => Thinking::Collapsed,
+                };
+            }),
             "memory" => self.attributes.borrow_mut().memory = value,
             "density" => self.view.relayout(),
             "readonly" => {
@@ -91,7 +105,7 @@ impl Feed for FeedElement {
                 let wrap = value.is_some_and(|value| !matches!(value.as_str(), "false" | "off"));
                 self.view.context.diffs.set_wrap(wrap);
             }
-            "speed" | "loop" | "pause-on-markers" | "controls" => {
+            "speed" | "loop" | "pause-on-markers" | "controls" | "idle-limit" => {
                 self.set_playing(name, value.as_deref())
             }
             // One that is asked for stands over what is opened next.
@@ -289,6 +303,21 @@ impl Feed for FeedElement {
 }
 
 impl FeedElement {
+    /// Shows what the attribute asks for, of the session that is there; the reader may ask for something else from then on.
+    pub(super) fn filter_as_told(&self) {
+        let question = self.attributes.borrow().filter.clone();
+        // With nothing asked for, what the reader looks for stays.
+        if question.is_none() && !self.filtered.get() {
+            return;
+        }
+        self.filtered.set(question.is_some());
+        let asked = self.ask("filter", &question.unwrap_or_default());
+        wasm_bindgen_futures::spawn_local(async move {
+            // Another question may be asked meanwhile: it counts then.
+            let _ = asked.await;
+        });
+    }
+
     /// A link's event is one of the session that it named, and not of another that is opened after it.
     fn leave_link(&self) {
         let is_shown = self.origin.borrow().is_some() || self.pushed.borrow().is_some();

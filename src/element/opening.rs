@@ -148,6 +148,7 @@ impl FeedElement {
         self.streams.take();
         self.refused.set(false);
         self.has_begun.set(false);
+        self.filtered.set(false);
         self.told_ready.set(false);
         *self.pushed_bytes.borrow_mut() = Pieces::default();
         self.origin.borrow_mut().take();

@@ -1,6 +1,6 @@
 //! The element as a player: its attributes, methods and properties, which are those of media elements.
 
-use chat_feed::playback::{Command, Direction, Player, Stop};
+use chat_feed::playback::{Command, Direction, IDLE_LIMIT_MS, Player, Stop};
 
 use super::FeedElement;
 use crate::components::transport::Poster;
@@ -45,6 +45,14 @@ impl FeedElement {
             "speed" => {
                 let speed = value.and_then(dom::number_of_text).unwrap_or(1.0);
                 self.store.play(Command::Speed(speed));
+            }
+            "idle-limit" => {
+                let seconds = value.and_then(dom::number_of_text);
+                let seconds = seconds.filter(|seconds| *seconds > 0.0);
+                // Longer than any session is as long as one.
+                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+                let limit_ms = seconds.map(|seconds| (seconds * 1_000.0) as u64);
+                self.store.set_idle_limit(limit_ms.unwrap_or(IDLE_LIMIT_MS));
             }
             "loop" => self.store.play(Command::Loop(value.is_some())),
             "pause-on-markers" => {

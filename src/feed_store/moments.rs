@@ -104,6 +104,16 @@ impl FeedStore {
         self.ask_frame();
     }
 
+    /// Cuts idle stretches to another length; the same is shown as before.
+    pub(crate) fn set_idle_limit(&self, idle_limit_ms: u64) {
+        let renderer = self.renderer.borrow();
+        let mut player = self.playing.player.borrow_mut();
+        player.set_idle_limit(idle_limit_ms, renderer.feed());
+        drop((renderer, player));
+        self.tell_moved();
+        self.ask_frame();
+    }
+
     /// Says whether texts that came whole are typed at a made-up pace.
     pub(crate) fn set_types_whole(&self, types_whole: bool) {
         let mut player = self.playing.player.borrow_mut();

@@ -58,6 +58,7 @@ export function drawLine(line, codes, words) {
     else if (kind === 2) {
       const span = document.createElement("span");
       if (length) span.className = take(length);
+      if (span.className === "chip") span.part = "chip";
       here.append(span);
       here = span;
     } else if (kind === 3) here.setAttribute("data-time", "");

@@ -5,10 +5,11 @@ use std::rc::Rc;
 
 use leptos::prelude::*;
 
-use super::elements::Elements;
+use super::elements::{EMPTY, Elements};
 use super::flush;
 use crate::components::Context;
 use crate::components::around::AROUND;
+use crate::platform::dom;
 use crate::platform::frame::{self, Frame};
 use crate::platform::{style, turns};
 use crate::virtual_list::VirtualList;
@@ -65,7 +66,7 @@ pub(super) fn drawing(
 ) -> Box<dyn FnMut()> {
     let (context, list) = (Rc::downgrade(context), Rc::downgrade(list));
     let grid = elements.grid.clone();
-    let mut passed_over = 0;
+    let (mut passed_over, mut was_empty) = (0, true);
     Box::new(move || {
         let (Some(context), Some(list)) = (context.upgrade(), list.upgrade()) else {
             return;
@@ -91,6 +92,11 @@ pub(super) fn drawing(
         list.update();
         if list.len() > 0 {
             turns::first_is_here();
+        }
+        // A filter may leave none, or the moment that is shown.
+        let is_empty = list.len() == 0 && (n_events == 0 || context.busy.get());
+        if std::mem::replace(&mut was_empty, is_empty) != is_empty {
+            dom::toggle_attribute(&grid, EMPTY, is_empty);
         }
         tell_needed(&context, &list, &needed_below);
         if let Some(around) = AROUND.get() {

@@ -57,6 +57,7 @@ pub(super) fn pill(ctx: Ctx, view: ArcRwSignal<View>, needed: ArcRwSignal<usize>
     button()
         .attr("type", "button")
         .class("pill")
+        .attr("part", "jump")
         .attr("hidden", hidden)
         .on(ev::click, move |_| {
             ctx.with_value(|context| {

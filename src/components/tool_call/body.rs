@@ -10,7 +10,7 @@ use leptos::prelude::*;
 
 use super::inside::Inside;
 use crate::components::whole::Long;
-use crate::components::{Ctx, ask, attachments, output, raw, terminal, text};
+use crate::components::{Ctx, ask, attachments, css_parts, output, raw, terminal, text};
 
 /// What came along with a result is numbered from here, what stands in the result itself from 0.
 const ALONGSIDE: usize = 1 << 16;
@@ -139,6 +139,7 @@ pub(crate) fn body_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlo
     });
     div()
         .class("body tool-body")
+        .attr("part", css_parts::BODY)
         .child(match is_behind {
             true => (orphan, result, fold, args, along, conflicts).into_any(),
             false => (orphan, remarks, args, result, along, conflicts).into_any(),
