@@ -6,7 +6,7 @@ use std::rc::Rc;
 use leptos::prelude::*;
 
 use super::elements::{EMPTY, Elements};
-use super::flush;
+use super::gathering::flush;
 use crate::components::Context;
 use crate::components::around::AROUND;
 use crate::platform::dom;
