@@ -78,7 +78,8 @@ impl Looks {
                 tab.look(dark, size).await;
                 tab.run("await __test.frames(3); for (const it of document.getAnimations()) it.finish();").await;
                 if let Some(folder) = &self.pictures {
-                    tab.run("if (__test.feed()) await __test.rest()").await;
+                    tab.run("if (__test.feed()?.rowCount) await __test.rest()")
+                        .await;
                     let scheme = if dark { "dark" } else { "light" };
                     let name = format!("{}-{}-{scheme}.png", state.replace(' ', "-"), size.0);
                     std::fs::write(folder.join(name), tab.pixels().await).expect("a picture");
@@ -359,6 +360,38 @@ fn an_embedded_feed_fits_a_small_box() {
             .at(&stage.tab, "embedded with its panel", &[EMBEDDED])
             .await;
         looks.end(4);
+    });
+}
+
+/// A feed with what a page may put into it.
+const WITH_SLOTS: &str = "<agent-feed>
+    <pre id=\"stand-in\">$ cargo test\n12 passed</pre>
+    <h2 slot=\"header\">Nightly run</h2>
+    <button slot=\"toolbar-start\">Back</button>
+    <button slot=\"toolbar-end\">Rerun</button>
+    <form slot=\"composer\"><input aria-label=\"Message\"><button>Send</button></form>
+    <p slot=\"footer\">Kept for a week</p>
+</agent-feed>";
+
+#[test]
+fn what_a_page_puts_into_a_feed_fits_it() {
+    let mut log = every_kind("every");
+    let files = vec![("/log", log.take())];
+    on_stage("looks_slots", WITH_SLOTS, files, async |stage| {
+        let mut looks = Looks::new();
+        stage
+            .tab
+            .run("document.body.style.margin = 0; __test.feed().style.height = '100vh';
+                for (const it of __test.feed().children) if (/header|composer|footer/.test(it.slot)) Object.assign(it.style, { margin: 0, padding: '8px 16px' });
+                __test.feed().querySelector('form').style.display = 'flex'; __test.feed().querySelector('input').style.flex = '1'")
+            .await;
+        let sizes = [(1100, 700), NARROW];
+        looks.at(&stage.tab, "stand in", &sizes).await;
+        stage.show("/log").await;
+        looks.at(&stage.tab, "slots", &sizes).await;
+        stage.tab.run("__test.feed().clear()").await;
+        looks.at(&stage.tab, "no events", &sizes).await;
+        looks.end(12);
     });
 }
 
