@@ -98,6 +98,30 @@ fn the_image_that_a_call_gives_is_attached_to_its_result() {
 }
 
 #[test]
+fn an_image_that_is_not_shown_is_a_call_that_failed() {
+    let call = json!({"type": "function_call", "name": "view_image", "call_id": "v", "arguments": "{\"path\":\"b.png\"}"});
+    let told = |text: &str| {
+        let output = json!({"type": "function_call_output", "call_id": "v", "output": text});
+        let events = rollout(&[call.clone(), output]);
+        let result = events.iter().find_map(|event| match &event.payload {
+            Payload::ToolResult(result) => Some(result.clone()),
+            _ => None,
+        });
+        result.unwrap().error.map(|error| error.message)
+    };
+    for text in [
+        "unable to locate image at `/w/b.png`: No such file or directory (os error 2)",
+        "image path `/w` is not a file",
+        "unable to process image at `/w/b.png`: unsupported image format",
+        "view_image is not allowed because you do not support image inputs",
+    ] {
+        assert_eq!(told(text).as_deref(), Some(text));
+    }
+    // Old versions say it so, and hand the image to the model behind it.
+    assert_eq!(told("attached local image path"), None);
+}
+
+#[test]
 fn the_images_that_a_server_s_tool_gives_are_attached_to_its_result() {
     let attached = json!([{"mediaType": "image/png", "data": "iVBORw0KGgo="}]);
     let wanted = [(json!("the page"), attached)];

@@ -123,7 +123,8 @@ impl CodexRollout {
         given.attachments = item.get("output").and_then(content::attachments_of);
         let failed = output.get("success") == Some(&Value::Bool(false))
             || given.interrupted
-            || is_refusal(&text);
+            || is_refusal(&text)
+            || self.is_image_missing(&id, &text, &given);
         // Its calls tell of no image that it shows.
         let is_told = !failed && !given.failed && given.attachments.is_none();
         if is_told && self.session.is_told_by_its_calls(&id) {
@@ -148,6 +149,14 @@ impl CodexRollout {
             return;
         }
         self.session.result_text(emitter, &id, given, failed);
+    }
+
+    /// Whether a call that was to show an image says why it shows none: nothing else in its output tells that it failed.
+    fn is_image_missing(&self, id: &str, text: &str, given: &Given) -> bool {
+        let call = self.session.calls.get(id);
+        call.is_some_and(|call| call.spec.name == "view_image")
+            && given.attachments.is_none()
+            && is_without_image(text)
     }
 
     /// A call looked after the command that runs on in a session: what it printed is the command's, and so is its end.
@@ -186,6 +195,20 @@ fn is_refusal(text: &str) -> bool {
         "exec command rejected",
         "rejected: ",
         "collab spawn failed",
+    ]
+    .iter()
+    .any(|start| text.starts_with(start))
+}
+
+/// What the program answers in place of an image: in old versions one that was shown says `attached local image path`, later it is
+/// in the output.
+fn is_without_image(text: &str) -> bool {
+    [
+        "unable to ",
+        "failed to read image at",
+        "image path `",
+        "view_image is ",
+        "view_image.detail ",
     ]
     .iter()
     .any(|start| text.starts_with(start))
