@@ -212,7 +212,8 @@ fn kind(name: &str) -> &'static str {
         "search_web" | "search_x" => "fetch",
         "task" | "delegate" | "delegation_read" | "delegation_list" => "agent",
         "generate_plan" => "plan",
-        name if name.starts_with("process_") => "execute",
+        // What runs was counted where it was started.
+        name if name.starts_with("process_") => "other",
         _ => tool::kind(name),
     }
 }

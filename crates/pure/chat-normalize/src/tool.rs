@@ -11,6 +11,18 @@ use crate::{claude, opencode};
 /// The longest message of an error; the whole stands in the result.
 const MAX_ERROR_BYTES: usize = 2000;
 
+/// Tools of several agents that look after a command that runs, or end it: it was counted where it was started.
+const OF_WHAT_RUNS: [&str; 8] = [
+    "write_stdin",
+    "read_bash",
+    "write_bash",
+    "stop_bash",
+    "list_bash",
+    "get_terminal_output",
+    "kill_terminal",
+    "kill_shell",
+];
+
 /// The kind of the tool `name`: as the agents that are known name theirs, else by the words in it.
 pub(crate) fn kind(name: &str) -> &'static str {
     let known = claude::tool_kind(name);
@@ -20,6 +32,9 @@ pub(crate) fn kind(name: &str) -> &'static str {
     let known = opencode::tool_kind(name);
     if known != "other" {
         return known;
+    }
+    if OF_WHAT_RUNS.contains(&name) {
+        return "other";
     }
     let lower = name.to_ascii_lowercase();
     let has = |words: &[&str]| {
@@ -118,5 +133,19 @@ fn without_result(call_id: &str, code: &str, message: &str) -> ToolResult {
         result: Json::string(""),
         error: Some(error(Some(code), message)),
         ..ToolResult::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_looks_after_a_command_is_none() {
+        assert_eq!(kind("run_in_terminal"), "execute");
+        assert_eq!(kind("my-shell"), "execute");
+        for name in OF_WHAT_RUNS.into_iter().chain(["BashOutput", "job_output"]) {
+            assert_eq!(kind(name), "other", "{name}");
+        }
     }
 }

@@ -167,7 +167,7 @@ fn a_script_is_told_by_the_calls_it_makes() {
         [
             r#"execute shell {"command":"ls"}"#,
             r#"execute exec {"input":"await x()"}"#,
-            r#"execute write_stdin {"session_id":1,"chars":"q"}"#,
+            r#"other write_stdin {"session_id":1,"chars":"q"}"#,
             "result exec-1 x\n",
             "result b \n5",
             "result c bye",

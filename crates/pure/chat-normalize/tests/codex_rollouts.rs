@@ -69,9 +69,9 @@ fn a_command_that_runs_on_ends_where_a_look_at_it_tells_its_end() {
         results(&rollout(&lines))
     };
     let told = [
-        r#"c2 "two\n" None 1 line"#,
+        r#"c2 "two\n" None two"#,
         r#"c1 "one\ntwo\nthree\n" Some(2) exit 2, 3 lines"#,
-        r#"c3 "three\n" None 1 line"#,
+        r#"c3 "three\n" None three"#,
     ];
     assert_eq!(whole(&[]), told);
     // A plan is an item in files that have no other.

@@ -146,7 +146,8 @@ pub(crate) fn summary(
     exit_code: Option<i64>,
     failed: bool,
 ) -> Option<String> {
-    if kind == "execute" {
+    // One that only looks after a command may tell how it ended, too.
+    if kind == "execute" || exit_code.is_some() {
         let lines = match text.lines().count() {
             0 => "no output".to_owned(),
             n => counted(n, "line", "lines"),

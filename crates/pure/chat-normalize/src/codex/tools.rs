@@ -185,14 +185,16 @@ pub(crate) fn command_of(item: &Value) -> String {
 
 pub(crate) fn kind(name: &str) -> &'static str {
     match name {
-        "exec_command" | "shell" | "shell_command" | "local_shell" | "container.exec"
-        | "write_stdin" | "exec" => "execute",
+        "exec_command" | "shell" | "shell_command" | "local_shell" | "container.exec" | "exec" => {
+            "execute"
+        }
         "apply_patch" => "edit",
         "update_plan" => "plan",
         "view_image" | "read_file" => "read",
         "list_dir" | "grep_files" | "tool_search" => "search",
         "web_search" => "fetch",
-        // The others wait for an agent, or speak to one, that this one started.
+        // The others wait for an agent, or speak to one, that this one started; so does `write_stdin` with a command, which was
+        // counted where it was started.
         "spawn_agent" => "agent",
         _ => "other",
     }

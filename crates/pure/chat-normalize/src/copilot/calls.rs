@@ -70,8 +70,7 @@ impl Copilot {
             .get("toolTelemetry")
             .and_then(|telemetry| telemetry.get("metrics"))
             .unwrap_or(&Value::Null);
-        let is_command =
-            (self.track.waiting(id)).is_some_and(|call| kind_of(&call.name) == "execute");
+        let is_command = (self.track.waiting(id)).is_some_and(|call| is_of_shell(&call.name));
         let (said, exit_code) = exited(content).filter(|_| is_command).unzip();
         let said = said.unwrap_or(content);
         let execution = data.get("shellExecution").unwrap_or(&Value::Null);
@@ -150,17 +149,35 @@ fn exited(content: &str) -> Option<(&str, i64)> {
     Some((said, code.parse().ok().filter(|_| is_marker)?))
 }
 
+/// Whether a tool gives what commands print, and says how they ended: one that runs them or looks after them.
+fn is_of_shell(name: &str) -> bool {
+    let looks = ["_bash", "_powershell"];
+    kind_of(name) == "execute" || looks.iter().any(|end| name.ends_with(end))
+}
+
 /// The kind of a tool, after `design/events.md`.
 fn kind_of(name: &str) -> &'static str {
     match name {
         "view" | "read" | "read_file" => "read",
         "edit" | "create" | "str_replace" | "write" | "apply_patch" => "edit",
         "grep" | "glob" | "rg" => "search",
-        "bash" | "shell" | "powershell" | "read_bash" | "write_bash" | "stop_bash"
-        | "list_bash" => "execute",
+        "bash" | "shell" | "powershell" => "execute",
         "web_fetch" | "fetch" | "web_search" => "fetch",
         "task" | "read_agent" | "list_agents" | "write_agent" => "agent",
         "update_todo" | "exit_plan_mode" => "plan",
+        // Those that look after a command that runs, or end it, are among the others (`read_bash`, `write_bash`, `stop_bash`,
+        // `list_bash`): it was counted where it was started.
         _ => "other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looking_after_a_command_is_none() {
+        let kinds = ["bash", "read_bash", "write_bash", "stop_bash", "list_bash"].map(kind_of);
+        assert_eq!(kinds, ["execute", "other", "other", "other", "other"]);
     }
 }

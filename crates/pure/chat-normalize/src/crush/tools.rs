@@ -17,7 +17,7 @@ pub(super) const AGENTS: [&str; 2] = ["agent", "agentic_fetch"];
 /// The kind of a tool, after `design/events.md`.
 pub(super) fn kind(name: &str) -> &'static str {
     match name {
-        "bash" | "job_output" | "job_kill" => "execute",
+        "bash" => "execute",
         "edit" | "multiedit" | "write" | "lsp_rename" | "lsp_replace_symbol" => "edit",
         "view" | "read_mcp_resource" => "read",
         "glob" | "grep" | "ls" | "sourcegraph" | "web_search" | "list_mcp_resources" => "search",
@@ -26,6 +26,8 @@ pub(super) fn kind(name: &str) -> &'static str {
         "fetch" | "web_fetch" | "download" => "fetch",
         "agent" | "agentic_fetch" => "agent",
         "todos" => "plan",
+        // What runs was counted where it was started.
+        "job_output" | "job_kill" => "other",
         "question" | "crush_info" | "crush_logs" | "lsp_restart" => "other",
         // `mcp_SERVER_TOOL`
         _ => tool::kind(name.strip_prefix("mcp_").unwrap_or(name)),
@@ -120,4 +122,15 @@ pub(super) fn edit(call: &Call, cwd: Option<&str>, metadata: &Value) -> Option<F
         true => edit,
         false => named_edit(&call.id, path, Change::Modified),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looking_after_a_command_is_none() {
+        let kinds = ["bash", "job_output", "job_kill"].map(kind);
+        assert_eq!(kinds, ["execute", "other", "other"]);
+    }
 }

@@ -75,7 +75,9 @@ fn without_bookkeeping(args: &Value) -> Value {
 /// The kind of a tool, after `design/events.md`.
 fn kind(name: &str) -> &'static str {
     match name {
-        "shell" | "writeShellStdin" | "await" => "execute",
+        "shell" => "execute",
+        // What runs was counted where it was started.
+        "writeShellStdin" | "await" => "other",
         "read" | "readLints" => "read",
         "write" | "edit" | "delete" | "applyPatch" => "edit",
         "ls" | "glob" | "grep" | "search" | "semSearch" => "search",

@@ -8,6 +8,10 @@ use crate::words::one_line;
 
 /// The kind of a tool, after `design/events.md`; `told` is what the program calls it where that is more than a tool.
 pub(super) fn kind(name: &str, told: Option<&str>) -> &'static str {
+    // What runs was counted where it was started.
+    if name != "process.start" && name.starts_with("process.") {
+        return "other";
+    }
     match told {
         Some("shell" | "process") => return "execute",
         Some("file_edit" | "file_write") => return "edit",
@@ -19,7 +23,7 @@ pub(super) fn kind(name: &str, told: Option<&str>) -> &'static str {
         _ => {}
     }
     match name {
-        "file_system.bash" | "process.start" | "process.write" => "execute",
+        "file_system.bash" | "process.start" => "execute",
         "file_system.edit" | "file_system.search_replace" | "file_system.write_file" => "edit",
         "file_system.read_file" => "read",
         "file_system.grep" | "search_tool_functions" => "search",
@@ -52,4 +56,16 @@ pub(super) fn title(name: &str, args: &Value) -> Option<String> {
     ];
     let text = keys.iter().find_map(|key| text_of(args, key));
     text.map(one_line).or_else(|| tool::title(name, args))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looking_after_a_command_is_none() {
+        let kinds = ["process.start", "process.write", "process.read"];
+        let kinds = kinds.map(|name| kind(name, Some("process")));
+        assert_eq!(kinds, ["execute", "other", "other"]);
+    }
 }

@@ -203,7 +203,8 @@ impl Session {
             }
             self.ended.insert(&id, Ended::Closed);
             self.asks.settle(emitter, &id, None);
-            let runs_on = call.so_far.is_some() || (is_completed && call.spec.kind == "execute");
+            let is_of_shell = call.spec.kind == "execute" || call.spec.name == "write_stdin";
+            let runs_on = call.so_far.is_some() || (is_completed && is_of_shell);
             let printed = call.so_far.map_or(call.printed, |so_far| so_far.text);
             let mut result = ToolResult {
                 tool_call_id: id.clone(),
