@@ -272,7 +272,7 @@ fn a_task_that_another_call_stopped_or_fetched_is_over() {
     };
     assert_eq!(
         by("TaskStop", json!({"message": "stopped", "task_id": "k1"})),
-        "c interrupted: - (stopped)"
+        "c interrupted: It ran in the background until it was stopped. (stopped)"
     );
     let fetched = |status: &str| json!({"task": {"task_id": "k1", "status": status, "output": "Made", "exitCode": 0}});
     assert_eq!(
@@ -292,7 +292,10 @@ fn a_task_that_another_call_stopped_or_fetched_is_over() {
     ];
     assert_eq!(
         results(Dialect::ClaudeStream, &killed),
-        [began, "c interrupted: - (killed)"]
+        [
+            began,
+            "c interrupted: It ran in the background until it was stopped. (killed)"
+        ]
     );
 }
 
@@ -345,7 +348,7 @@ fn what_stop_does_not_name_any_more_is_over() {
     let mut over = stop(json!([]));
     over["prompt_id"] = json!("p2");
     let told = results(Dialect::ClaudeHooks, &[&begins[..], &[next, over]].concat());
-    assert_eq!(told[1], "c ended: - (-)");
+    assert_eq!(told[1], "c ended: It ran in the background and ended. (-)");
     let untold = results(Dialect::ClaudeHooks, &begins);
     assert_eq!(untold[1], "c no_result: - (-)");
 }
@@ -368,7 +371,7 @@ fn a_command_that_is_over_before_its_result_does_not_run_on() {
         results(Dialect::ClaudeStream, &lines),
         [
             "c began: It runs in the background. (started in the background)",
-            "c exit_code: - (exit 2)"
+            "c exit_code: It ran in the background and ended with exit code 2. (exit 2)"
         ]
     );
 }

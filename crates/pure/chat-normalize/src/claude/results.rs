@@ -101,7 +101,9 @@ impl Session {
         }
         let ended_early = self.ended_early.remove(&native_id);
         if let Some(task) = task {
-            self.leave_running(emitter, task, &native_id, call);
+            let is_bare =
+                details.is_some_and(|details| tools::says_only_that_it_runs(&call.name, details));
+            self.leave_running(emitter, task, &native_id, call, is_bare);
             if let Some(end) = ended_early {
                 self.task_ended(emitter, &end);
             }

@@ -8,7 +8,9 @@ use serde_json::Value;
 
 use crate::value::{list_of, str_of};
 use crate::words::{counted, one_line};
-pub(crate) use background::{output_path, report_of_agent, said_at_launch, task_left_by};
+pub(crate) use background::{
+    output_path, report_of_agent, said_at_launch, says_only_that_it_runs, task_left_by,
+};
 pub(crate) use summary::summary;
 
 /// The kind of a tool, after `design/events.md`.

@@ -17,6 +17,8 @@ pub(crate) struct LeftRunning {
     call_id: String,
     /// It started an agent.
     is_agent: bool,
+    /// All that its result says is that it runs.
+    is_bare: bool,
     place: Place,
 }
 
@@ -38,11 +40,13 @@ impl Session {
         task: String,
         native_id: &str,
         call: &Call,
+        is_bare: bool,
     ) {
         let left = LeftRunning {
             native_id: native_id.to_owned(),
             call_id: call.id.clone(),
             is_agent: tools::kind(&call.name) == "agent",
+            is_bare,
             place: call.place.clone(),
         };
         // A task that is taken up again is what the later call began.
@@ -69,7 +73,10 @@ impl Session {
         let Some(left) = task.and_then(|task| self.background.remove(&task)) else {
             return;
         };
-        let result = result_of(end, &left.call_id, left.is_agent);
+        let mut result = result_of(end, &left.call_id, left.is_agent);
+        if left.is_bare && result.result.is_null() {
+            result.result = Json::string(&said_at_end(end));
+        }
         emitter.add_as(&format!("{}:ended", left.call_id), &left.place, result);
     }
 
@@ -97,6 +104,19 @@ pub(crate) fn result_of(end: &TaskEnd, call_id: &str, is_agent: bool) -> ToolRes
         background: Some(false),
         ..ToolResult::default()
     }
+}
+
+/// What is told of a command that ended, in place of that it runs: what it printed is not known.
+fn said_at_end(end: &TaskEnd) -> String {
+    if let Some(code) = end.exit_code {
+        return format!("It ran in the background and ended with exit code {code}.");
+    }
+    match end.status.as_str() {
+        "killed" | "stopped" | "cancelled" => "It ran in the background until it was stopped.",
+        "failed" => "It ran in the background and failed.",
+        _ => "It ran in the background and ended.",
+    }
+    .to_owned()
 }
 
 /// Nothing tells how it ended.

@@ -5,6 +5,8 @@ use serde_json::Value;
 use super::kind;
 use crate::value::{count_of, list_of, str_of, text_of};
 
+const RUNS_ON: &str = "It runs in the background.";
+
 /// The task that a call left running, by what is told of its result. An agent that is taken up again works there, too.
 pub(crate) fn task_left_by<'a>(name: &str, details: &'a Value) -> Option<&'a str> {
     if is_launched(details) {
@@ -31,8 +33,13 @@ pub(crate) fn said_at_launch(name: &str, details: &Value) -> String {
     match (printed.is_empty(), kind(name)) {
         (false, _) => printed.join("\n"),
         (true, "agent") => "It works in the background.".to_owned(),
-        (true, _) => "It runs in the background.".to_owned(),
+        (true, _) => RUNS_ON.to_owned(),
     }
+}
+
+/// Whether a call that left something running gave nothing but that it did: once that ended, it is not so any more.
+pub(crate) fn says_only_that_it_runs(name: &str, details: &Value) -> bool {
+    task_left_by(name, details).is_some() && said_at_launch(name, details) == RUNS_ON
 }
 
 /// Where the output of a command lies that runs in the background: only the words for the model say it.
