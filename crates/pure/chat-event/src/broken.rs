@@ -1,6 +1,9 @@
 //! What is wrong with a text that is no JSON, and where, in words for who reads a log: those of `serde_json` are for who writes
 //! programs.
 
+/// A text that opens more arrays and objects within each other than these is not read as a tree of values.
+pub const MOST_LEVELS: usize = 127;
+
 /// Why a text could not be read, without the place: the end of a sentence "line 7 could not be read: …".
 ///
 /// What has no plain words is told as `serde_json` tells it: that a field is missing, or that one is of another kind.
@@ -51,19 +54,36 @@ fn plain(message: &str) -> String {
         "control character (\\u0000-\\u001F) found while parsing a string" => {
             no_json("a text has a line break or another control character in it")
         }
-        "recursion limit exceeded" => "it is nested too deep".to_owned(),
+        "recursion limit exceeded" => format!("it is nested deeper than {MOST_LEVELS}"),
         _ => match message.strip_prefix("expected ") {
             Some(signs) if signs.starts_with('`') && signs.ends_with('`') => {
                 no_json(&format!("{signs} was expected"))
             }
-            _ => message.to_owned(),
+            _ => in_place_of_event(message).unwrap_or_else(|| message.to_owned()),
         },
     }
 }
 
+/// What stands where an event should: `invalid type: sequence, expected an event object`.
+fn in_place_of_event(message: &str) -> Option<String> {
+    let kind = message.strip_prefix("invalid type: ")?;
+    let kind = kind.strip_suffix(", expected an event object")?;
+    // The kind comes first, and what the value is behind it.
+    let what = match kind.split_once(' ').map_or(kind, |(first, _)| first) {
+        "sequence" => "an array",
+        "string" => "a text",
+        "integer" | "floating" | "number" => "a number",
+        "boolean" => "`true` or `false`",
+        "null" => "`null`",
+        _ => return None,
+    };
+    Some(format!("it is {what} in place of an event"))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{line_and_column, offset, reason};
+    use super::{MOST_LEVELS, line_and_column, offset, reason};
+    use crate::ChatEvent;
 
     #[track_caller]
     fn check(text: &str, wanted: &str) {
@@ -110,5 +130,32 @@ mod tests {
         }
         let why = serde_json::from_str::<Named>("{}").unwrap_err();
         assert_eq!(reason(&why), "missing field `name`");
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_says_how_deep_it_may_be() {
+        let nested = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
+        let read = |n: usize| serde_json::from_str::<serde_json::Value>(&nested(n));
+        assert!(read(MOST_LEVELS).is_ok());
+        let why = read(MOST_LEVELS + 1).unwrap_err();
+        assert_eq!(reason(&why), "it is nested deeper than 127");
+        let why = ChatEvent::from_json(&nested(129)).unwrap_err();
+        assert_eq!(why.reason(), "it is nested deeper than 128");
+    }
+
+    #[test]
+    fn what_stands_in_the_place_of_an_event_is_named() {
+        for (text, what) in [
+            ("[]", "an array"),
+            (r#"[{"type":"raw"}]"#, "an array"),
+            (r#""a, b""#, "a text"),
+            ("42", "a number"),
+            ("4.5", "a number"),
+            ("true", "`true` or `false`"),
+            ("null", "`null`"),
+        ] {
+            let why = ChatEvent::from_json(text).unwrap_err();
+            assert_eq!(why.reason(), format!("it is {what} in place of an event"));
+        }
     }
 }

@@ -26,7 +26,7 @@ impl Error {
     pub fn reason(&self) -> String {
         match self {
             Error::NoEvent { reason } | Error::BadFrame { reason } => reason.clone(),
-            Error::TooDeep => format!("nested deeper than {}", crate::MAX_DEPTH),
+            Error::TooDeep => format!("it is nested deeper than {}", crate::MAX_DEPTH),
             Error::BadCursor => "it is not of the form v1.<epoch>.<seq>".to_owned(),
         }
     }

@@ -9,6 +9,8 @@ mod quoted;
 pub use not_a_session::NotASession;
 pub(crate) use not_a_session::foreign;
 
+use chat_event::broken::MOST_LEVELS;
+use chat_event::depth::exceeds;
 use chat_event::jsonl::{LineContent, LineSplitter};
 use serde_json::Value;
 
@@ -152,7 +154,17 @@ impl Detector {
         }
         if self.first.is_none() {
             let found = match parsed.values.first() {
+                // Its items stand for it.
+                Some(item) if trimmed.starts_with('[') && !item.is_object() => {
+                    "a JSON array".to_owned()
+                }
                 Some(value) => describe(value),
+                None if parsed.rest.is_none() && trimmed.starts_with('[') => {
+                    "an empty JSON array".to_owned()
+                }
+                None if exceeds(trimmed, MOST_LEVELS) => {
+                    format!("JSON that is nested deeper than {MOST_LEVELS}")
+                }
                 None if parsed.cut_off => {
                     "the beginning of a JSON value that does not end".to_owned()
                 }

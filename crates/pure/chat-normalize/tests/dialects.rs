@@ -223,3 +223,22 @@ fn what_is_read_to_its_end_is_over_and_rests() {
         }
     }
 }
+
+#[test]
+fn a_list_or_what_is_nested_too_deep_is_no_broken_json() {
+    let deep = format!("{}{}", "[".repeat(128), "]".repeat(128));
+    let within = format!(r#"{{"a":{deep}}}"#);
+    for (line, what) in [
+        ("[]", "an empty JSON array"),
+        ("[1,2]", "a JSON array"),
+        ("[[]]", "a JSON array"),
+        (&deep, "JSON that is nested deeper than 127"),
+        (&within, "JSON that is nested deeper than 127"),
+        (r#"{"a" 1}"#, "broken JSON"),
+    ] {
+        let Detection::None(why) = detect(format!("{line}\n").as_bytes(), true) else {
+            panic!("{line} is a session");
+        };
+        assert_eq!((why.line, why.found.as_str()), (1, what), "{line}");
+    }
+}
