@@ -21,7 +21,7 @@ use crate::projections::TokenCounts;
 use crate::projections::summary::usage::{UsageCount, UsageNote};
 use crate::session::{ContextUse, PlanStep, Response, SessionFacts, Turn, TurnState};
 use crate::terminal::Output;
-use crate::took::between;
+use crate::took::lasted_ms;
 pub(crate) use order::{Link, NO_ROW};
 pub(crate) use plan_steps::PlanSteps;
 pub(crate) use text_body::TextBody;
@@ -193,15 +193,10 @@ impl Feed {
         &self.session
     }
 
-    /// For how long the session went on, by the times of its events.
-    ///
-    /// A turn that says how long it took may have begun a moment before its first event was written: less than a second is
-    /// believed.
+    /// For how long the session went on, by the times of its events and what its last turn says.
     pub fn lasted_ms(&self) -> Option<u64> {
-        let told_ms = between(self.session.first_ms, self.session.last_ms)?;
-        let turn_ms = self.turns().last().and_then(|turn| turn.took_ms);
-        let turn_ms = turn_ms.filter(|ms| ms.saturating_sub(told_ms) < 1_000);
-        Some(turn_ms.unwrap_or(0).max(told_ms))
+        let times = (self.session.first_ms, self.session.last_ms);
+        lasted_ms(times, self.turns().last().and_then(|turn| turn.took_ms))
     }
 
     /// Tokens of the session, none counted twice.

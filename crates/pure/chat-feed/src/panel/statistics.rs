@@ -8,7 +8,7 @@ use crate::block::{BlockBody, BlockId, TurnIdx};
 use crate::feed::Feed;
 use crate::projections::TokenCounts;
 use crate::session::TurnState;
-use crate::took::between;
+use crate::took::{TurnSpan, busy_ms, together_ms};
 use crate::tool::ToolStatus;
 
 /// How many of the slowest calls are named.
@@ -94,7 +94,7 @@ pub struct Statistics {
     pub cost_usd: Option<f64>,
     /// From the first to the last event.
     pub duration_ms: Option<u64>,
-    /// How long its turns took together.
+    /// How long its turns took together; what went on at once is counted once.
     pub busy_ms: u64,
     /// How long it waited for approvals and answers.
     pub waited_ms: u64,
@@ -199,22 +199,17 @@ pub fn statistics(feed: &Feed) -> Statistics {
     figures.lines_removed = files.lines_removed;
     figures.turns = turns(feed);
     // Also of turns that show nothing, and have no end therefore.
-    let took_ms = feed.turns().iter().filter_map(|turn| turn.took_ms);
-    figures.busy_ms = took_ms.fold(0, u64::saturating_add);
+    let spans = feed.turns().iter().filter_map(|turn| {
+        Some(TurnSpan {
+            began_ms: turn.started_ms,
+            ended_ms: turn.ended_ms,
+            took_ms: turn.took_ms?,
+        })
+    });
+    let session = feed.session();
+    let tells_times = session.first_ms < session.last_ms;
+    figures.busy_ms = busy_ms(spans, figures.duration_ms.filter(|_| tells_times));
     figures
-}
-
-/// How long something lasted that may have gone on in several places at once.
-fn together_ms(mut spans: Vec<(i64, i64)>) -> u64 {
-    spans.sort_unstable();
-    let mut end = i64::MIN;
-    let mut sum_ms = 0_u64;
-    for (from_ms, to_ms) in spans {
-        let more_ms = between(Some(from_ms.max(end)), Some(to_ms)).unwrap_or(0);
-        sum_ms = sum_ms.saturating_add(more_ms);
-        end = end.max(to_ms);
-    }
-    sum_ms
 }
 
 fn turns(feed: &Feed) -> Vec<TurnFigures> {

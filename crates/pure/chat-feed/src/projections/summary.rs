@@ -48,10 +48,10 @@ pub struct SessionSummary {
     /// Time of the latest event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_ms: Option<i64>,
-    /// From the one to the other.
+    /// From the one to the other; none where all events have one time, which tells nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// How long its turns took together.
+    /// How long its turns took together; what went on at once is counted once.
     pub busy_ms: u64,
     /// How its newest turn ended; none where there is no turn.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -207,7 +207,6 @@ impl SessionSummarizer {
         counted.add(entries, calls, &self.told.set_backs);
         let told = &self.told;
         let (started_ms, ended_ms) = told.span_ms.unzip();
-        let between = || u64::try_from(ended_ms?.checked_sub(started_ms?)?).ok();
         let sum = |of: fn(&FileSummary) -> u64| {
             let files = counted.files.values().chain([&counted.more_files]);
             files.map(of).fold(0, u64::saturating_add)
@@ -222,8 +221,8 @@ impl SessionSummarizer {
             git_branch: told.git_branch.clone(),
             started_ms,
             ended_ms,
-            duration_ms: between(),
-            busy_ms: told.busy_ms,
+            duration_ms: told.lasted_ms(),
+            busy_ms: told.busy_ms(),
             outcome: told.outcome(),
             turns: told.turns.len() as u64,
             undone_turns: told.undone_turns(),

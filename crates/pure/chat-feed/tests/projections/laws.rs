@@ -275,3 +275,50 @@ fn nothing_recurs_however_deep_sub_agents_lie() {
         assert_eq!(markdown.matches("**Call** ").count(), 5_000);
     }
 }
+
+/// A session with turns that may go on at once: when each begins, how long it goes on, and how long it says it took.
+fn turns_at_once(turns: &[(u16, u16, Option<u16>)]) -> Vec<ChatEvent> {
+    let mut moments: Vec<(i64, ChatEvent)> = Vec::new();
+    for (nth, (from, lasts, told)) in turns.iter().enumerate() {
+        let id = format!("t{nth}");
+        let begins = ("turn_start", &*id, "-", json!({"trigger": "user"}));
+        let ends = ("turn_end", &*id, "-", json!({"durationMs": told}));
+        let to = i64::from(*from) + i64::from(*lasts);
+        let [begins, ends] = [begins, ends].map(|line| super::log(&[line]).remove(0));
+        moments.extend([(i64::from(*from), begins), (to, ends)]);
+    }
+    moments.sort_by_key(|(at_ms, _)| *at_ms);
+    let numbered = (1..).zip(moments).map(|(nth, (at_ms, event))| ChatEvent {
+        id: format!("e{nth}"),
+        seq: Some(nth),
+        timestamp: Some(at_ms),
+        ..event
+    });
+    numbered.collect()
+}
+
+proptest! {
+    #[test]
+    fn no_session_is_busy_for_longer_than_it_lasts(events in log(80)) {
+        let summary = to_session_summary(&events);
+        let most_ms = summary.duration_ms.unwrap_or(u64::MAX);
+        prop_assert!(summary.busy_ms <= most_ms, "{} of {}", summary.busy_ms, most_ms);
+    }
+
+    #[test]
+    fn turns_that_go_on_at_once_are_counted_once(
+        turns in proptest::collection::vec((0u16..300, 0u16..100), 1..8),
+        told in proptest::collection::vec(proptest::option::of(0u16..100), 8),
+    ) {
+        let untold: Vec<_> = turns.iter().map(|(from, lasts)| (*from, *lasts, None)).collect();
+        let summary = to_session_summary(&turns_at_once(&untold));
+        let busy = |ms: &u16| turns.iter().any(|(from, lasts)| (*from..from + lasts).contains(ms));
+        let n_busy = (0..400).filter(busy).count() as u64;
+        prop_assert_eq!(summary.busy_ms, n_busy);
+
+        let told = turns.iter().zip(told).map(|((from, lasts), told)| (*from, *lasts, told));
+        let summary = to_session_summary(&turns_at_once(&told.collect::<Vec<_>>()));
+        let most_ms = summary.duration_ms.unwrap_or(u64::MAX);
+        prop_assert!(summary.busy_ms <= most_ms, "{} of {}", summary.busy_ms, most_ms);
+    }
+}

@@ -304,3 +304,24 @@ fn files_are_changed_in_the_order_of_the_log_whoever_changes_them() {
     ]);
     assert_eq!(beside.len(), 1, "{beside:?}");
 }
+
+#[test]
+fn events_that_all_have_one_time_tell_not_how_long_the_session_lasted() {
+    let mut events = log(&[
+        ("turn_start", "t1", "-", json!({"trigger": "user"})),
+        ("turn_end", "t1", "-", json!({"durationMs": 400})),
+        ("turn_start", "t2", "-", json!({"trigger": "user"})),
+        ("turn_end", "t2", "-", json!({"durationMs": 300})),
+    ]);
+    for event in &mut events {
+        event.timestamp = Some(1_700_000_000_000);
+    }
+    let summary = to_session_summary(&events);
+    assert_eq!((summary.duration_ms, summary.busy_ms), (None, 700));
+    for event in &mut events {
+        event.timestamp = None;
+    }
+    let summary = to_session_summary(&events);
+    assert_eq!((summary.started_ms, summary.duration_ms), (None, None));
+    assert_eq!(summary.busy_ms, 700);
+}

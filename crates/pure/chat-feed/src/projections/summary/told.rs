@@ -9,7 +9,7 @@ use super::SessionOutcome;
 use super::usage::{NewestUsage, UsageCount, UsageNote};
 use crate::renderer::seen::hash;
 use crate::set_backs::SetBacks;
-use crate::took::took_ms;
+use crate::took::{TurnSpan, busy_ms, lasted_ms, took_ms};
 
 /// No session has as many models or agents; a list of more is not read.
 const MOST_NAMES: usize = 64;
@@ -26,11 +26,12 @@ pub(super) struct Told {
     is_cwd_guessed: bool,
     pub(super) git_branch: Option<String>,
     pub(super) span_ms: Option<(i64, i64)>,
-    pub(super) busy_ms: u64,
     standing: Standing,
     pub(super) turns: HashSet<u64>,
     pub(super) set_backs: SetBacks<u64, u64>,
     times: HashMap<u64, TurnTime>,
+    /// The one of them that began last.
+    newest_turn: Option<u64>,
     pub(super) interrupts: u64,
     pub(super) compactions: u64,
     newest_compaction: Option<u64>,
@@ -43,7 +44,8 @@ pub(super) struct Told {
 #[derive(Clone, Debug)]
 struct TurnTime {
     began_ms: Option<i64>,
-    took_ms: u64,
+    ended_ms: Option<i64>,
+    took_ms: Option<u64>,
     ended: bool,
     guessed: bool,
 }
@@ -106,13 +108,9 @@ impl Told {
                 let time = self.time_of(turn, event.timestamp);
                 // What is known of its end is not given up for a guess.
                 if !time.ended || (time.guessed && !guessed) {
-                    let took_ms = took_ms(end.duration_ms, time.began_ms, event.timestamp);
-                    let before_ms = std::mem::replace(&mut time.took_ms, took_ms.unwrap_or(0));
+                    time.took_ms = took_ms(end.duration_ms, time.began_ms, event.timestamp);
+                    time.ended_ms = event.timestamp;
                     (time.ended, time.guessed) = (true, guessed);
-                    self.busy_ms = self
-                        .busy_ms
-                        .saturating_sub(before_ms)
-                        .saturating_add(took_ms.unwrap_or(0));
                 }
                 let usage = end.usage.as_ref().and_then(|usage| usage.parse());
                 self.usage.end_turn(turn, usage.as_ref(), end.cost_usd);
@@ -176,12 +174,39 @@ impl Told {
 
     /// The time of a turn, which begins with its first event.
     fn time_of(&mut self, turn: u64, began_ms: Option<i64>) -> &mut TurnTime {
-        self.times.entry(turn).or_insert(TurnTime {
-            began_ms,
-            took_ms: 0,
-            ended: false,
-            guessed: false,
+        self.times.entry(turn).or_insert_with(|| {
+            self.newest_turn = Some(turn);
+            TurnTime {
+                began_ms,
+                ended_ms: None,
+                took_ms: None,
+                ended: false,
+                guessed: false,
+            }
         })
+    }
+
+    /// For how long the session went on, by the times of its events and what its last turn says. Where all of them have one
+    /// time, which is that of their file, nothing tells it.
+    pub(super) fn lasted_ms(&self) -> Option<u64> {
+        let (first_ms, last_ms) = self
+            .span_ms
+            .filter(|(first_ms, last_ms)| first_ms < last_ms)?;
+        let newest = self.newest_turn.and_then(|turn| self.times.get(&turn));
+        let took_ms = newest.and_then(|time| time.took_ms);
+        lasted_ms((Some(first_ms), Some(last_ms)), took_ms)
+    }
+
+    /// How long its turns took together.
+    pub(super) fn busy_ms(&self) -> u64 {
+        let spans = self.times.values().filter_map(|time| {
+            Some(TurnSpan {
+                began_ms: time.began_ms,
+                ended_ms: time.ended_ms,
+                took_ms: time.took_ms?,
+            })
+        });
+        busy_ms(spans, self.lasted_ms())
     }
 
     /// How many turns the user went back behind.
