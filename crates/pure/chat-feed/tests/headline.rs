@@ -221,3 +221,27 @@ fn a_plan_of_steps_is_not_called_by_the_first_of_them() {
     let (object, _) = told("ExitPlanMode", "plan", json!({"plan": long}));
     assert!(!object.starts_with("1."), "{object}");
 }
+
+#[test]
+fn a_file_that_a_tool_makes_is_written_and_not_edited() {
+    let verb = |tool: &str, args: Value| of_call(tool, "edit", args, |call| call.what().0);
+    let of_line = "str_replace_editor create /w/a.rs --file_text 'str_replace'";
+    for (tool, command, wanted) in [
+        ("str_replace_editor", "create", "Write"),
+        ("str_replace_editor", of_line, "Write"),
+        ("file_editor", "create", "Write"),
+        ("str_replace_editor", "str_replace", "Edit"),
+        (
+            "str_replace_editor",
+            "str_replace_editor insert create",
+            "Edit",
+        ),
+    ] {
+        let args = json!({"command": command, "path": "/w/a.rs"});
+        assert_eq!(verb(tool, args), wanted, "{tool} {command}");
+    }
+    for tool in ["Write", "write_to_file", "create", "create_file"] {
+        assert_eq!(verb(tool, json!({"path": "/w/a.rs"})), "Write", "{tool}");
+    }
+    assert_eq!(verb("apply_patch", json!({"path": "/w/a.rs"})), "Edit");
+}

@@ -25,6 +25,14 @@ const PLACES: [&str; 2] = ["path", "glob"];
 const FETCHED: [&str; 2] = ["url", "query"];
 /// The tools that ask for leave to go on with a plan: where that is not given they fail.
 const LEAVES_PLANNING: [&str; 2] = ["ExitPlanMode", "exit_plan_mode"];
+/// The tools that write a whole file.
+const WRITING: [&str; 5] = [
+    "write",
+    "write_file",
+    "write_to_file",
+    "create",
+    "create_file",
+];
 const LINES: [&str; 2] = ["offset", "limit"];
 
 impl ToolCallBlock {
@@ -137,6 +145,19 @@ impl ToolCallBlock {
         told
     }
 
+    /// What is said of an edit that was done, and of one that was not. Whether a file that is made was there before is not
+    /// known: it is written either way.
+    fn edit_verbs(&self) -> [&'static str; 2] {
+        let name = self.tool_name.to_ascii_lowercase();
+        // Of tools that do several things, the command says what: alone, or behind the tool's name.
+        let command = text_of(&self.args, "command").unwrap_or_default();
+        let makes = |word: &str| word == "create";
+        match WRITING.contains(&&*name) || command.split_whitespace().take(2).any(makes) {
+            true => ["Wrote", "Write"],
+            false => ["Edited", "Edit"],
+        }
+    }
+
     /// The first of these arguments that is a text.
     fn first_of(&self, names: &[&'static str]) -> Option<&'static str> {
         let mut names = names.iter();
@@ -164,7 +185,7 @@ impl ToolCallBlock {
                 told(&COMMANDS).map(|command| ("$".to_owned(), script_of(&command).into_owned()))
             }
             ToolKind::Read => path().map(|path| ("Read".to_owned(), with_lines(path, &self.args))),
-            ToolKind::Edit => path().map(|path| (tense(edit_verbs(&name)), path)),
+            ToolKind::Edit => path().map(|path| (tense(self.edit_verbs()), path)),
             ToolKind::Search => told(&SEARCHED).map(|pattern| {
                 (
                     tense(["Searched", "Search"]),
@@ -240,14 +261,6 @@ fn step_of(line: &str) -> Option<&str> {
         false => line.strip_prefix(['-', '*', '+']),
     };
     item?.strip_prefix(' ').map(str::trim)
-}
-
-/// What is said of an edit that was done, and of one that was not.
-fn edit_verbs(tool_name: &str) -> [&'static str; 2] {
-    match tool_name.to_ascii_lowercase().as_str() {
-        "write" | "write_file" => ["Wrote", "Write"],
-        _ => ["Edited", "Edit"],
-    }
 }
 
 /// The path with the lines that were asked for.
