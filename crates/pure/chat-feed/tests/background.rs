@@ -308,3 +308,27 @@ fn the_end_behind_a_plain_result_is_told_everywhere() {
     assert!(markdown.contains("broken"), "{markdown}");
     assert!(!markdown.contains("Three"), "{markdown}");
 }
+
+/// Whether its session goes on, was ended, or the log is at its own end: that it began is no result.
+#[test]
+fn what_has_not_told_its_end_is_without_a_result_in_the_feed_and_in_the_summary() {
+    let n_open = |lines: &[Line], at_end: bool| {
+        let mut renderer = rendered(lines);
+        if at_end {
+            renderer.end_of_log(&mut Vec::new());
+        }
+        let of_summary = to_session_summary(&log(lines)).tool_calls.without_result;
+        (statistics(renderer.feed()).calls.without_result, of_summary)
+    };
+    let mut lines = begins();
+    assert_eq!(
+        [false, true].map(|at_end| n_open(&lines, at_end)),
+        [(3, 3); 2]
+    );
+    let ended = ("session_end", "", None, json!({"reason": "end of file"}));
+    let over = [&lines[..], &[ended]].concat();
+    assert_eq!(n_open(&over, false), (3, 3));
+    // Its own end is told, and those of its calls are not.
+    lines.push(ends(json!({})));
+    assert_eq!(n_open(&lines, false), (2, 2));
+}

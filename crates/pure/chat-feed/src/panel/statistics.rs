@@ -141,6 +141,8 @@ pub fn statistics(feed: &Feed) -> Statistics {
                 let took_ms = call.duration_ms.unwrap_or(0);
                 let failed = call.status == ToolStatus::Failed;
                 let unknown = matches!(call.status, ToolStatus::Interrupted | ToolStatus::NoResult);
+                // That something began is no result.
+                let is_open = unknown || call.background || call.result.is_none();
                 for count in [
                     by_kind.entry(call.kind.as_str()).or_default(),
                     &mut figures.calls,
@@ -148,7 +150,7 @@ pub fn statistics(feed: &Feed) -> Statistics {
                     count.total += 1;
                     count.failed += u64::from(failed);
                     count.denied += u64::from(call.status == ToolStatus::Denied);
-                    count.without_result += u64::from(unknown || call.result.is_none());
+                    count.without_result += u64::from(is_open);
                     count.duration_ms = count.duration_ms.saturating_add(took_ms);
                 }
                 if failed {

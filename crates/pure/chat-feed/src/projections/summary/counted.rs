@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use chat_event::Payload;
-use chat_event::payload::FileEdit;
+use chat_event::payload::{FileEdit, ToolResult};
 
 use super::{FileSummary, ToolCallCounts};
 use crate::file_place::moved_from;
@@ -117,7 +117,10 @@ impl Counted {
         let counts = &mut self.tool_calls;
         counts.total += 1;
         *counts.by_kind.entry(call.kind.as_str()).or_default() += 1;
+        // That something began is no result: how it ended is to come, or was never told.
+        let goes_on = call.result.as_ref().is_some_and(ToolResult::goes_on);
         match call.status() {
+            ToolStatus::Succeeded if goes_on => counts.without_result += 1,
             ToolStatus::Succeeded => {}
             ToolStatus::Failed => counts.failed += 1,
             ToolStatus::Denied => counts.denied += 1,
