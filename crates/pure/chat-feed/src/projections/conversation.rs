@@ -112,6 +112,17 @@ impl Conversation {
         self.turn
     }
 
+    /// What was used and names no turn is of the one that goes on; behind its end it is of none, as what a compaction takes
+    /// between two turns.
+    pub(super) fn note_usage_of_no_turn(&mut self) {
+        if std::mem::take(&mut self.turn_is_over) {
+            match self.open_named {
+                Some(turn) => self.turn = turn,
+                None => self.begin_unnamed_turn(),
+            }
+        }
+    }
+
     /// What is still open, as it would be given now: entries by their places, and calls by their keys.
     pub(super) fn open(&self) -> (&BTreeMap<EntryKey, Entry>, &BTreeMap<CallKey, Call>) {
         (&self.entries, &self.calls)

@@ -197,6 +197,13 @@ impl SessionSummarizer {
                 counted.add(tree.entries(), tree.calls(), set_backs);
             });
         }
+        if let Payload::Usage(usage) = &event.payload
+            && event.turn_id.is_none()
+            && event.parent_tool_call_id.is_none()
+            && usage.scope != "session"
+        {
+            self.conversation.note_usage_of_no_turn();
+        }
         self.told.note(event, self.conversation.turn());
     }
 

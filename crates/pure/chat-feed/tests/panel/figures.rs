@@ -498,3 +498,39 @@ fn a_session_lasts_no_shorter_than_its_last_turn_says() {
         [1_000, 1_060, 1_000].map(Some)
     );
 }
+
+/// What a compaction took between two turns is counted beside what the turn before says that it used.
+#[test]
+fn what_was_used_behind_the_end_of_a_turn_is_of_none() {
+    let response = |n: u64| json!({"scope": "response", "inputTokens": n, "outputTokens": 1});
+    let told = json!({"scope": "turn", "inputTokens": 100, "outputTokens": 20});
+    for (usage, wanted) in [(json!(null), 30), (told, 130)] {
+        let lines = [
+            ("user_message", json!({"turnId": "t", "text": "go"})),
+            ("turn_end", json!({"turnId": "t", "usage": usage})),
+            ("usage", response(10)),
+            ("usage", response(20)),
+        ];
+        let (events, renderer) = session(&lines);
+        let (figures, summary) = (statistics(renderer.feed()), to_session_summary(&events));
+        assert_eq!(figures.tokens, summary.usage);
+        let input = figures.tokens.map(|tokens| tokens.input_tokens);
+        assert_eq!(input, Some(wanted));
+        assert_eq!((figures.turns.len(), summary.turns), (1, 1));
+    }
+    // Another turn goes on.
+    let lines = [
+        ("turn_start", json!({"turnId": "t", "trigger": "user"})),
+        ("turn_start", json!({"turnId": "u", "trigger": "user"})),
+        ("turn_end", json!({"turnId": "t"})),
+        ("usage", response(10)),
+        (
+            "turn_end",
+            json!({"turnId": "u", "usage": {"inputTokens": 12, "outputTokens": 2}}),
+        ),
+    ];
+    let (events, renderer) = session(&lines);
+    let (figures, summary) = (statistics(renderer.feed()), to_session_summary(&events));
+    assert_eq!(figures.tokens, summary.usage);
+    assert_eq!(summary.usage.map(|tokens| tokens.input_tokens), Some(12));
+}
