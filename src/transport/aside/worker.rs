@@ -20,6 +20,8 @@ const TELL_MS: f64 = 250.0;
 /// As much as the page is told of at once: it takes so many events within a frame, or so many of the reader's steps, of
 /// some 32 KB each.
 const TELL_EVENTS: usize = 20_000;
+/// At first it takes less, twice as much each time: what it does for the first time it compiles as it does it.
+const FIRST_EVENTS: usize = 2_500;
 const TELL_STEPS: usize = 256;
 
 /// Begins to read what the page asked for.
@@ -44,6 +46,8 @@ struct Session {
     patches: RefCell<Vec<FeedPatch>>,
     gathered: RefCell<Gathered>,
     n_untold: Cell<usize>,
+    /// So many events are told at once, unless [`TELL_MS`] went by.
+    most_untold: Cell<Option<usize>>,
     n_untold_steps: Cell<usize>,
     told_ms: Cell<f64>,
     progress: Cell<Progress>,
@@ -146,10 +150,12 @@ impl Session {
         self.gathered.borrow_mut().take_from(&mut patches);
         self.n_untold.set(self.n_untold.get() + new.len());
         self.n_untold_steps.set(self.n_untold_steps.get() + 1);
-        let is_much = self.n_untold.get() >= TELL_EVENTS || self.n_untold_steps.get() >= TELL_STEPS;
+        let most = self.most_untold.get().unwrap_or(FIRST_EVENTS);
+        let is_much = self.n_untold.get() >= most || self.n_untold_steps.get() >= TELL_STEPS;
         let now_ms = frame::now_ms();
         if is_much || now_ms - self.told_ms.get() >= TELL_MS {
             self.n_untold.set(0);
+            self.most_untold.set(Some((most * 2).min(TELL_EVENTS)));
             self.n_untold_steps.set(0);
             self.told_ms.set(now_ms);
             let patches = self.gathered.borrow_mut().patches();
