@@ -1,6 +1,6 @@
 //! What events say of a session for themselves, taken as they come: names, times, turns, outcome, tokens.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use chat_event::compaction::Folded;
 use chat_event::{ChatEvent, Outcome, Payload, Standing};
@@ -29,7 +29,7 @@ pub(super) struct Told {
     standing: Standing,
     pub(super) turns: HashSet<u64>,
     pub(super) set_backs: SetBacks<u64, u64>,
-    times: HashMap<u64, TurnTime>,
+    times: BTreeMap<u64, TurnTime>,
     /// The one of them that began last.
     newest_turn: Option<u64>,
     pub(super) interrupts: u64,
