@@ -11,11 +11,11 @@ use crate::streamed_logs::{stored_log_of, streamed_log_of};
 use crate::{FEED, SHORT};
 
 /// So many bytes, packed, are fetched of the program before the first rows of a ChatEvent log, at most.
-const MOST_FIRST_BYTES: usize = 307_000;
+const MOST_FIRST_BYTES: usize = 308_500;
 /// And in all, the worker for colours and what unpacks included.
-const MOST_BYTES: usize = 2_001_500;
+const MOST_BYTES: usize = 2_006_500;
 /// What reads in a worker is fetched for long logs alone, and is made for speed.
-const MOST_READER_BYTES: usize = 915_500;
+const MOST_READER_BYTES: usize = 916_500;
 
 /// Addresses fetched up to the moment in which the first rows are there.
 const FETCHED_FIRST: &str = "(() => {

@@ -30,6 +30,10 @@ const DAYS: u32 = 7;
 /// A stop waits no longer for the slice that is read: a pipe that somebody paused may hold up what is told.
 const MOST_HALT: Duration = Duration::from_secs(3);
 
+/// Who removes a session waits for its place in its agent's files, which a disk that is busy may hold up for seconds: killed
+/// before that, a server would read it again.
+const MOST_NOTE: Duration = Duration::from_secs(60);
+
 /// What `turnreel watch` is told.
 #[derive(Debug, clap::Args)]
 #[group(id = "watch")]
@@ -92,11 +96,14 @@ pub(crate) struct Asking(mpsc::Sender<Asked>);
 
 impl Asking {
     /// Has it noted how far all was told, also where all is killed behind that: what was removed by then is not read again.
-    /// Where it takes too long, nobody waits for it.
+    /// Where it takes too long, nobody waits for it, which is said.
     pub(crate) async fn note(&self) {
         let (done, noted) = oneshot::channel();
-        if self.0.send(Asked::Note(done)).is_ok() {
-            let _ = tokio::time::timeout(MOST_HALT, noted).await;
+        let is_asked = self.0.send(Asked::Note(done)).is_ok();
+        if is_asked && tokio::time::timeout(MOST_NOTE, noted).await.is_err() {
+            tracing::warn!(
+                "how far agents' files are read is not noted yet: killed now, the server would read again what was removed"
+            );
         }
     }
 }
