@@ -15,6 +15,9 @@ type AgentFeedSource =
 
 type AgentFeedFile = Blob | { path: string; file: Blob };
 
+/** A place that the page names: by the session's time, in seconds or as "1:23", or by an event. */
+type AgentFeedMarker = { label: string; time: number | string } | { label: string; eventId: string };
+
 /** What each event bears in `detail`. A name with a question mark is there where it is known. */
 interface AgentFeedEventMap extends HTMLElementEventMap {
   "af-ready": CustomEvent<{ outcome?: string }>;
@@ -31,7 +34,7 @@ interface AgentFeedEventMap extends HTMLElementEventMap {
   "af-select": CustomEvent<{ eventId: string; name: string }>;
   "af-view": CustomEvent<{ attribute: string; value: string }>;
   "af-command": CustomEvent<{ command: string }>;
-  "af-marker": CustomEvent<{ kind: string; eventId: string }>;
+  "af-marker": CustomEvent<{ kind: "prompt" | "error" | "permission" | "compaction" | "edit" | "named"; eventId: string; label: string }>;
   "af-link": CustomEvent<{ eventId: string; href: string }>;
   "af-copy": CustomEvent<{ text: string }>;
   "af-open-file": CustomEvent<{ path: string; eventId: string; line?: number; cwd?: string }>;
@@ -68,6 +71,8 @@ interface AgentFeed extends HTMLElement {
   poster: string;
 
   token: string | undefined;
+  get markers(): AgentFeedMarker[];
+  set markers(markers: Iterable<AgentFeedMarker> | null | undefined);
   set events(events: AgentFeedSource | null | undefined);
   append(events: AgentFeedSource): void;
   load(files: AgentFeedFile | Iterable<AgentFeedFile>): void;

@@ -40,6 +40,7 @@ export function defineElement(name, observed, connect) {
     #states = this.attachInternals().states;
     #feed;
     #token;
+    #markers = [];
     #early = [];
     // Whether a script shows something in the place of what `src` and `session` name: what is said last is shown.
     #isGiven = false;
@@ -82,6 +83,7 @@ export function defineElement(name, observed, connect) {
       // Once all that are in the page are known.
       queueMicrotask(followLink);
       if (this.#token !== undefined) this.token = this.#token;
+      if (this.#markers.length) this.markers = this.#markers;
       const given = this.#given;
       for (const attribute of [...observed.filter((it) => it !== this.#named), this.#named]) {
         if (!attribute || (this.#isGiven && /^(src|session)$/.test(attribute))) continue;
@@ -140,6 +142,12 @@ export function defineElement(name, observed, connect) {
 
     get token() { return this.#token; }
     set token(token) { this.#token = token ?? undefined; this.#feed?.attributeChanged("token", this.#token); }
+    // Places that the page names: `{ label, time }`, in seconds of the session or as "1:23", or `{ label, eventId }`.
+    get markers() { return [...this.#markers]; }
+    set markers(markers) {
+      this.#markers = [...(markers ?? [])];
+      this.#feed?.attributeChanged("markers", JSON.stringify(this.#markers));
+    }
     // An array of events, lines, or a stream of either.
     set events(events) {
       // Frameworks write nothing before they know what it is.

@@ -6,7 +6,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 
-use chat_feed::playback::Player;
+use chat_feed::playback::{Marker, Player};
 use leptos::prelude::GetUntracked;
 
 use super::feed::FeedView;
@@ -211,15 +211,18 @@ fn tell_markers(context: &Context, say: &impl Fn(&str, &[(&str, Member<'_>)])) {
     if passed.is_empty() {
         return;
     }
-    let markers = context
-        .store
-        .stops(|stops| stops.markers_in(passed).to_vec());
-    for marker in markers {
+    let markers: Vec<(Marker, String)> = context.store.stops(|stops| {
+        let label = |marker: &Marker| stops.label(marker.kind).unwrap_or_default().to_owned();
+        let passed = stops.markers_in(passed).iter();
+        passed.map(|marker| (*marker, label(marker))).collect()
+    });
+    for (marker, label) in markers {
         let event_id = context
             .store
             .whole(|feed, _| feed.block(marker.block).event_id.to_string());
         let kind = Member::Text(marker.kind.as_str());
-        let event_id = Member::Text(&event_id);
-        say("af-marker", &[("kind", kind), ("eventId", event_id)]);
+        let (event_id, label) = (Member::Text(&event_id), Member::Text(&label));
+        let detail = [("kind", kind), ("eventId", event_id), ("label", label)];
+        say("af-marker", &detail);
     }
 }

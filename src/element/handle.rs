@@ -116,6 +116,7 @@ impl Feed for FeedElement {
                     self.open_soon();
                 }
             }
+            "markers" => self.set_markers(&value.unwrap_or_default()),
             "event" => {
                 *self.going_to.borrow_mut() = value;
                 // What is shown may be about to go.

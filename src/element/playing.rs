@@ -1,6 +1,7 @@
 //! The element as a player: its attributes, methods and properties, which are those of media elements.
 
-use chat_feed::playback::{Command, Direction, IDLE_LIMIT_MS, Player, Stop};
+use chat_feed::playback::{Command, Direction, IDLE_LIMIT_MS, Named, NamedAt, Player, Stop};
+use serde_json::Value;
 
 use super::FeedElement;
 use crate::components::transport::Poster;
@@ -61,6 +62,13 @@ impl FeedElement {
             // What else there is changes how the bar looks.
             _ => self.store.tell_moved(),
         }
+    }
+
+    /// The places that the page names, as a list in JSON. What is none of them is left out.
+    pub(super) fn set_markers(&self, list: &str) {
+        let list: Vec<Value> = serde_json::from_str(list).unwrap_or_default();
+        let named = list.iter().filter_map(named).collect();
+        self.store.set_named(named);
     }
 
     /// Moves the player as a script asks.
@@ -151,6 +159,18 @@ impl FeedElement {
             self.view.settle();
         }
     }
+}
+
+fn named(place: &Value) -> Option<Named> {
+    let label = place.get("label")?.as_str()?.trim();
+    let at = match (place.get("eventId"), place.get("time")) {
+        (Some(Value::String(event_id)), _) => NamedAt::Event(event_id.as_str().into()),
+        (_, Some(Value::String(time))) => NamedAt::Elapsed(millis_of(time)?),
+        (_, Some(seconds)) => NamedAt::Elapsed(seconds.as_f64().filter(|it| *it >= 0.0)? * 1_000.0),
+        (_, None) => return None,
+    };
+    let label = label.into();
+    Some(Named { label, at })
 }
 
 /// `83`, `1:23` or `1:02:03` in milliseconds.

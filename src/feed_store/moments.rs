@@ -5,7 +5,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use chat_feed::playback::{Clock, Command, Moment, Player, State, Stops, Typed};
+use chat_feed::playback::{Clock, Command, Moment, Named, Player, State, Stops, Typed};
 use chat_feed::{Block, FeedPatch};
 use leptos::prelude::*;
 
@@ -114,6 +114,14 @@ impl FeedStore {
         self.ask_frame();
     }
 
+    /// Names places of the session; they are markers and begin chapters.
+    pub(crate) fn set_named(&self, named: Vec<Named>) {
+        self.playing.stops.borrow_mut().set_named(named);
+        self.follow_session();
+        self.tell_moved();
+        self.ask_frame();
+    }
+
     /// Says whether texts that came whole are typed at a made-up pace.
     pub(crate) fn set_types_whole(&self, types_whole: bool) {
         let mut player = self.playing.player.borrow_mut();
@@ -206,15 +214,18 @@ impl FeedStore {
     pub(super) fn forget_moments(&self) {
         self.moment.borrow_mut().take();
         self.playing.player.borrow_mut().forget_session();
-        *self.playing.stops.borrow_mut() = Stops::default();
+        self.playing.stops.borrow_mut().forget_session();
         self.playing.told.set(None);
         self.tell_moved();
     }
 
     fn follow_session(&self) {
         let renderer = self.renderer.borrow();
-        self.playing.stops.borrow_mut().follow(renderer.feed());
-        self.playing.player.borrow_mut().follow(renderer.feed());
+        let mut stops = self.playing.stops.borrow_mut();
+        let mut player = self.playing.player.borrow_mut();
+        stops.follow(renderer.feed());
+        player.follow(renderer.feed());
+        stops.place_named(&renderer, player.clock());
     }
 
     fn show_moment(&self) {

@@ -9,7 +9,7 @@ use crate::stage::{LOAD_LIMIT, on_stage};
 use crate::{FEED, SHORT};
 
 /// A log with one call after a minute in which nothing happens.
-fn waiting_log() -> String {
+pub(crate) fn waiting_log() -> String {
     let line = |nth: usize, at_ms: i64, kind: &str, payload: Value| {
         let event = json!({"id": format!("e{nth}"), "seq": nth, "timestamp": 1_760_000_000_000_i64 + at_ms,
             "sessionId": "waits", "turnId": "t", "type": kind, "payload": payload});

@@ -64,6 +64,7 @@ mod list;
 mod live_is_replay;
 mod looks;
 mod made_session;
+mod named;
 mod opened_next;
 mod opening;
 mod other_browsers;

@@ -11,7 +11,7 @@ use crate::{FEED, SHORT};
 const FOLDING_FEED: &str = "<agent-feed></agent-feed>";
 
 /// Keeps what the feed tells.
-async fn listen(stage: &Stage, names: &[&str]) {
+pub(crate) async fn listen(stage: &Stage, names: &[&str]) {
     let names = json!(names);
     stage
         .tab
@@ -21,7 +21,7 @@ async fn listen(stage: &Stage, names: &[&str]) {
         .await;
 }
 
-async fn wait_for_told(stage: &Stage, name: &str) {
+pub(crate) async fn wait_for_told(stage: &Stage, name: &str) {
     let told = format!("window.told.some(([name]) => name === '{name}')");
     stage.tab.wait_for(name, SHORT, &told).await;
 }

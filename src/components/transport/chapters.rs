@@ -1,7 +1,7 @@
 //! The chapter that is shown, by its prompt, and a menu of all of them.
 
 use chat_event::gist::gist;
-use chat_feed::playback::{Command, Marker};
+use chat_feed::playback::{Command, Marker, Stops};
 use chat_feed::units;
 use chat_feed::{BlockBody, Feed};
 use leptos::ev;
@@ -15,6 +15,9 @@ use crate::platform::dom;
 
 /// So many chapters are listed on either side of the one that is shown.
 const LISTED: usize = 200;
+
+/// A title has no more characters.
+pub(super) const TITLE_CHARS: usize = 120;
 
 /// How wide the menu is at most; the style says so too.
 const WIDTH_PX: f64 = 400.0;
@@ -43,7 +46,7 @@ pub(super) fn view(ctx: Ctx) -> impl IntoView {
                 .class("transport__chapter")
                 .attr("id", "chapters-opener")
                 .attr("popovertarget", "chapters-menu")
-                .attr("title", "Chapters: one a prompt")
+                .attr("title", "Chapters")
                 .child(move || here.get().map(said));
             span()
                 .class("transport__chapters")
@@ -79,19 +82,23 @@ fn here(context: &Context) -> Option<Chapter> {
             Some(Chapter {
                 number: nth + 1,
                 of: chapters.len(),
-                title: title(feed, shown),
+                title: title(feed, stops, shown),
             })
         })
     })
 }
 
-fn title(feed: &Feed, chapter: &Marker) -> String {
+/// What a chapter is called by the page, or what it begins with.
+fn title(feed: &Feed, stops: &Stops, chapter: &Marker) -> String {
+    if let Some(label) = stops.label(chapter.kind) {
+        return units::first_line(label, TITLE_CHARS);
+    }
     let block = feed.block(chapter.block);
     let text = match &block.body {
         BlockBody::Prompt(prompt) => prompt.text.as_ref(),
         _ => None,
     };
-    let line = text.map(|text| gist(&text.head(), 120));
+    let line = text.map(|text| gist(&text.head(), TITLE_CHARS));
     let line = line.filter(|line| !line.is_empty());
     line.unwrap_or_else(|| format!("Turn {}", feed.turn(block.turn).number))
 }
@@ -136,7 +143,8 @@ fn list(ctx: Ctx, context: &Context) -> impl IntoView + use<> {
                     if feed.turn_of(chapter.block).is_undone() {
                         time.insert_str(0, "undone · ");
                     }
-                    item(ctx, nth, nth == now, title(feed, chapter), time, n_events)
+                    let title = title(feed, stops, chapter);
+                    item(ctx, nth, nth == now, title, time, n_events)
                 })
                 .collect();
             let n_behind = chapters.len().saturating_sub(from + items.len());

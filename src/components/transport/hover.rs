@@ -1,11 +1,17 @@
 //! What stood at the place under the pointer: time, turn, event, and what was done.
 
+use std::ops::Range;
+
 use chat_feed::{BlockBody, units};
 use leptos::html::{div, span};
 use leptos::prelude::*;
 
+use super::chapters::TITLE_CHARS;
 use super::words::{self, Said};
 use crate::components::{Context, Ctx, seen};
+
+/// Nearer than this share of the bar is at a marker.
+const NEAR: f64 = 0.008;
 
 /// The preview at a share of the bar.
 #[allow(
@@ -16,12 +22,20 @@ use crate::components::{Context, Ctx, seen};
 pub(super) fn view(ctx: Ctx, share: f64) -> impl IntoView {
     let (time, event, what, turn) = ctx.with_value(|context| {
         let said = context.transport.said.get_untracked();
-        let (time, n_events, counts) = context.store.player(|player| {
+        let (time, n_events, counts, near) = context.store.player(|player| {
             let times = player.clock();
-            let at_ms = share * player.axis_ms() as f64;
+            let axis_ms = player.axis_ms() as f64;
+            let at_ms = share * axis_ms;
             let n_events = times.n_events_at(at_ms as u64);
             let time = words::moment(times, said, at_ms, n_events);
-            (time, n_events, said.of(times) == Said::Events)
+            let shown_by = |share: f64| times.n_events_at((share * axis_ms) as u64);
+            let before = if share > NEAR {
+                shown_by(share - NEAR)
+            } else {
+                0
+            };
+            let near = before..shown_by(share + NEAR);
+            (time, n_events, said.of(times) == Said::Events, near)
         });
         let turn = context.store.whole(|feed, _| {
             let block = feed.block_of_event(n_events.saturating_sub(1))?;
@@ -31,7 +45,8 @@ pub(super) fn view(ctx: Ctx, share: f64) -> impl IntoView {
         });
         // Said once.
         let event = (!counts).then(|| format!("event {}", units::grouped(n_events.into())));
-        (time, event, what(context, n_events), turn)
+        let what = label(context, near).or_else(|| what(context, n_events));
+        (time, event, what, turn)
     });
     let place_words: Vec<String> = [turn, event].into_iter().flatten().collect();
     // Kept on the screen at both ends.
@@ -52,8 +67,20 @@ pub(super) fn view(ctx: Ctx, share: f64) -> impl IntoView {
         ))
 }
 
-/// What the newest of so many events did, in a line.
+/// What the page has named among some events; the first of it.
+fn label(context: &Context, events: Range<u32>) -> Option<String> {
+    context.store.stops(|stops| {
+        let mut markers = stops.markers_in(events).iter();
+        let label = markers.find_map(|marker| stops.label(marker.kind));
+        label.map(|label| units::first_line(label, TITLE_CHARS))
+    })
+}
+
+/// What the newest of so many events did, in a line, or what the page calls it.
 pub(super) fn what(context: &Context, n_events: u32) -> Option<String> {
+    if let Some(label) = label(context, n_events.saturating_sub(1)..n_events) {
+        return Some(label);
+    }
     let line = |text: &str| {
         let mut lines = text.lines().filter(|line| !line.trim().is_empty());
         let line = lines.next().unwrap_or_default();

@@ -144,11 +144,12 @@ fn cuts(clock: &Clock, share: &impl Fn(u64) -> f64) -> AnyView {
 }
 
 /// A marker's class and its sign: each kind has a form of its own, as colours alone tell nothing to some.
-const MARKERS: [(&str, &str); 4] = [
+const MARKERS: [(&str, &str); 5] = [
     ("prompt", "▼"),
     ("error", "◆"),
     ("permission", "■"),
     ("compaction", "┆"),
+    ("named", "●"),
 ];
 
 /// The markers, one text a kind: each of its signs has a place of its own.
@@ -162,6 +163,7 @@ fn markers(stops: &Stops, clock: &Clock, share: &impl Fn(u64) -> f64) -> AnyView
             MarkerKind::Error => 1,
             MarkerKind::Permission => 2,
             MarkerKind::Compaction => 3,
+            MarkerKind::Named(_) => 4,
             // They show as bars of their colour.
             MarkerKind::Edit => continue,
         };

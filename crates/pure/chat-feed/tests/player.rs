@@ -3,13 +3,15 @@
 use chat_event::ChatEvent;
 use chat_feed::ChatRenderer;
 use chat_feed::playback::{
-    Clock, Command, Direction, MarkerKind, Moment, Player, State, Stop, Stops, strip,
+    Clock, Command, Direction, MarkerKind, Moment, Named, NamedAt, Player, State, Stop, Stops,
+    strip,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 mod laws;
 mod markers;
+mod named;
 mod pace;
 mod playing;
 
@@ -73,6 +75,7 @@ impl Stage {
         }
         self.stops.follow(self.live.feed());
         self.player.follow(self.live.feed());
+        self.stops.place_named(&self.live, self.player.clock());
     }
 
     fn advance(&mut self, now_ms: f64) -> bool {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use super::named::Named;
 use super::player::{Direction, Stop};
 use crate::block::{Block, BlockBody, BlockId, EventIdx, TurnIdx};
 use crate::feed::Feed;
@@ -22,6 +23,8 @@ pub enum MarkerKind {
     Compaction,
     /// A file changed.
     Edit,
+    /// The page around the feed has named it: the place of its name among those (see [`Stops::label`]).
+    Named(u32),
 }
 
 impl MarkerKind {
@@ -33,6 +36,7 @@ impl MarkerKind {
             MarkerKind::Permission => "permission",
             MarkerKind::Compaction => "compaction",
             MarkerKind::Edit => "edit",
+            MarkerKind::Named(_) => "named",
         }
     }
 }
@@ -62,9 +66,14 @@ pub struct AgentSpan {
 /// The places of a session; it follows the session as it grows.
 #[derive(Clone, Debug, Default)]
 pub struct Stops {
-    markers: Vec<Marker>,
-    /// Those of prompts: chapters begin with them.
-    pub(super) prompts: Vec<Marker>,
+    pub(super) markers: Vec<Marker>,
+    /// Those that chapters begin with: prompts, and what has a name.
+    pub(super) chapters: Vec<Marker>,
+    pub(super) named: Vec<Named>,
+    /// Which of those have not come yet.
+    pub(super) unplaced: Vec<u32>,
+    /// Whether those that were placed by their time were so by one that is made up.
+    pub(super) made_up: bool,
     agents: Vec<AgentSpan>,
     /// Where among them that of a call is.
     spans: BTreeMap<BlockId, usize>,
@@ -86,7 +95,7 @@ impl Stops {
         let Some(history) = feed.history.as_deref() else {
             return;
         };
-        let (n_markers, n_prompts) = (self.markers.len(), self.prompts.len());
+        let (n_markers, n_chapters) = (self.markers.len(), self.chapters.len());
         for slot in feed.slots.get(self.n_rows..).unwrap_or_default() {
             let block = &slot.block;
             if self.blocks.last() != Some(&block.first_event) {
@@ -103,7 +112,7 @@ impl Stops {
                 };
                 self.markers.push(marker);
                 if kind == MarkerKind::Prompt {
-                    self.prompts.push(marker);
+                    self.chapters.push(marker);
                 }
             }
             if let Some(call) = block.parent
@@ -135,7 +144,7 @@ impl Stops {
         events.dedup();
         self.events.append(&mut events);
         settle(&mut self.markers, n_markers);
-        settle(&mut self.prompts, n_prompts);
+        settle(&mut self.chapters, n_chapters);
         self.n_blocks_taken = self.blocks.len();
         self.n_rows = feed.slots.len();
         self.n_changes = history.n_changes();
@@ -191,8 +200,17 @@ fn settle(markers: &mut [Marker], n_settled: usize) {
     let (settled, new) = markers.split_at(n_settled);
     if let Some(first) = new.iter().map(|marker| marker.event).min() {
         let from = settled.partition_point(|marker| marker.event < first);
-        markers[from..].sort_by_key(|marker| (marker.event, marker.block));
+        markers[from..].sort_by_key(order);
     }
+}
+
+/// The order of markers: one that has a name stands behind those that came with the same event.
+pub(super) fn order(marker: &Marker) -> (EventIdx, Option<u32>, BlockId) {
+    let named = match marker.kind {
+        MarkerKind::Named(nth) => Some(nth),
+        _ => None,
+    };
+    (marker.event, named, marker.block)
 }
 
 /// How many of these events have happened, and how many before the newest.
