@@ -177,9 +177,14 @@ impl TransportState {
         hover.is_some()
     }
 
+    /// Draws the strip anew in the next frame, though no more has come.
+    pub(crate) fn redraw_strip(&self) {
+        self.drawn.set(None);
+    }
+
     /// Forgets what belongs to the session that is going: the next may have as many events, and be as long.
     pub(crate) fn forget(&self) {
-        self.drawn.set(None);
+        self.redraw_strip();
         self.hover.set(None);
     }
 }

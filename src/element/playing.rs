@@ -68,6 +68,7 @@ impl FeedElement {
     pub(super) fn set_markers(&self, list: &str) {
         let list: Vec<Value> = serde_json::from_str(list).unwrap_or_default();
         let named = list.iter().filter_map(named).collect();
+        self.view.context.transport.redraw_strip();
         self.store.set_named(named);
     }
 

@@ -43,6 +43,14 @@ impl Stops {
 
     /// Finds named places that have come since the last time. `clock` has heard of all that `renderer` has.
     pub fn place_named(&mut self, renderer: &ChatRenderer, clock: &Clock) {
+        // It is asked for in each frame, and few pages name anything.
+        if !self.named.is_empty() {
+            self.place_unplaced(renderer, clock);
+        }
+    }
+
+    #[inline(never)]
+    fn place_unplaced(&mut self, renderer: &ChatRenderer, clock: &Clock) {
         // Times that are made up lead elsewhere than those that passed.
         if std::mem::replace(&mut self.made_up, clock.is_reconstructed()) != self.made_up {
             self.take_names_off();
