@@ -13,7 +13,7 @@ use crate::{FEED, SHORT};
 /// So many bytes, packed, are fetched of the program before the first rows of a ChatEvent log, at most.
 const MOST_FIRST_BYTES: usize = 308_500;
 /// And in all, the worker for colours and what unpacks included.
-const MOST_BYTES: usize = 2_006_500;
+const MOST_BYTES: usize = 2_009_500;
 /// What reads in a worker is fetched for long logs alone, and is made for speed.
 const MOST_READER_BYTES: usize = 916_500;
 
