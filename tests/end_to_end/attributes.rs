@@ -140,7 +140,7 @@ fn idle_stretches_are_played_as_long_as_the_attribute_says() {
 #[test]
 fn keys_of_the_page_act_where_it_leaves_them_to_the_feed() {
     let files = vec![("/log", log_of("keys", 200))];
-    let body = "<agent-feed></agent-feed><input id=\"field\"><button id=\"button\">Go</button>";
+    let body = "<agent-feed></agent-feed><input id=\"field\"><button id=\"button\">Go</button><div role=\"listbox\"><b id=\"choice\">One</b></div><a-closed-field id=\"closed\"></a-closed-field>";
     on_stage("attribute_keys", body, files, async |stage| {
         stage.show("/log").await;
         // Whether the feed took it, pressed there.
@@ -167,6 +167,10 @@ fn keys_of_the_page_act_where_it_leaves_them_to_the_feed() {
         assert!(press(body, "ArrowLeft").await, "the replay goes back");
         for key in ["j", "?", " ", "ArrowLeft"] {
             assert!(!press(field, key).await, "{key} is written");
+        }
+        for place in ["choice", "closed"] {
+            let place = format!("document.getElementById('{place}')");
+            assert!(!press(&place, "j").await, "{place} may go by it");
         }
         assert!(!press(body, "q").await, "it is no key");
         // A listener of the page's goes before it.

@@ -6,6 +6,9 @@ use super::FeedView;
 use crate::platform::custom_element;
 use crate::platform::dom::{self, Event, Listener};
 
+/// What has a use of its own for letters, wherever in it one is pressed.
+const USES_LETTERS: &str = "dialog, [popover], [contenteditable], [role=textbox], [role=searchbox], [role=combobox], [role=listbox], [role=menu], [role=menubar], [role=tree], [role=grid], [role=application]";
+
 /// Where keys without a modifier act, by the words of the attribute `shortcuts`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shortcuts {
@@ -52,11 +55,15 @@ impl FeedView {
         // Buttons and links are pressed by the space bar, and what has the focus may scroll by arrows.
         let is_of_place = steps || key.name == " ";
         let place = dom::place_of(event).map(|place| place.tag_name());
-        let is_nowhere = place.is_some_and(|tag| matches!(tag.as_str(), "BODY" | "HTML"));
+        let place = place.unwrap_or_default();
+        let is_nowhere = matches!(place.as_str(), "BODY" | "HTML");
+        // What an element of the page's own keeps closed may be a field.
+        let is_closed = place.contains('-');
         if event.default_prevented()
             || !(is_letter || steps)
             || (is_of_place && !is_nowhere)
-            || dom::around_event(event, "dialog, [popover]").is_some()
+            || is_closed
+            || dom::around_event(event, USES_LETTERS).is_some()
             || self.is_from_feed(event)
             || self.list.is_hidden()
             || dom::first_in(&self.grid, "dialog[open]").is_some()
